@@ -1,0 +1,41 @@
+// Structured logs: a constant message and fields, one line an entry.
+//
+//   log::info("deleted Pod", {{"pod", key.to_string()}, {"why", why}});
+//
+// Planners do not log. The sink is chosen once in main(); until then lines go to stderr.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+
+namespace manta::log {
+
+enum class Level { Debug, Info, Warn, Error };
+
+struct Field {
+  std::string_view key;
+  Json value;
+};
+
+/// Where lines go. Called on the loop's thread only.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void write(Level level, std::string_view message,
+                     std::initializer_list<Field> fields) = 0;
+};
+
+/// Replaces the process's sink. The one deliberate global: a log line must be possible anywhere.
+void set_sink(std::unique_ptr<Sink> sink);
+void set_level(Level level);
+
+void debug(std::string_view message, std::initializer_list<Field> fields = {});
+void info(std::string_view message, std::initializer_list<Field> fields = {});
+void warn(std::string_view message, std::initializer_list<Field> fields = {});
+void error(std::string_view message, std::initializer_list<Field> fields = {});
+
+}  // namespace manta::log

@@ -1,0 +1,20 @@
+// YAML in, JSON documents out (YAML 1.1 scalars as Kubernetes' parsers resolve them).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+
+namespace manta {
+
+/// Every non-empty document of a stream. Fails with "line L, column C: …". Refuses aliases that
+/// expand to more than 10 MiB, duplicate keys, and non-string keys other than scalars.
+Result<std::vector<Json>> parse_yaml(std::string_view text);
+/// Exactly one document.
+Result<Json> parse_yaml_one(std::string_view text);
+/// Block style, strings quoted where plain text would read back as another type.
+std::string dump_yaml(const Json& value);
+
+}  // namespace manta

@@ -1,0 +1,93 @@
+// Executes plans: one object at a time, hundreds of objects side by side.
+//
+// For every object of a controller: plan; run the stages (withholding lanes that back off); take each
+// answer into the caches; plan again at once while there is something to do; then write the status;
+// then wait for a trigger (a cache change, a fact, a timer).
+//
+//   Runtime runtime(loop, api, caches, outside, events, random, options);
+//   runtime.add({.name = "raycluster", .primary = ray::kRayClusters, .plan = …, .watches = …});
+//   co_await runtime.run(stop);   // returns when stopped and every write in flight has its answer
+//
+// Guarantees: never two plans of one object at once; a write whose reply was lost is settled by
+// reading its object before that object is planned again; failed lanes back off 5 ms doubling to
+// 1000 s, with jitter; no object's writes hold up another's (round robin over objects, bounded per
+// object and in all); recording an event never delays a write.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/async.h"
+#include "base/random.h"
+#include "kube/api.h"
+#include "kube/cache.h"
+#include "kube/plan.h"
+
+namespace manta::kube {
+
+class EventRecorder;
+
+/// Systems other than Kubernetes: Ray's dashboard. Must bound each call's time and size.
+class Outside {
+ public:
+  virtual ~Outside() = default;
+  virtual Task<Result<Json>> call(std::string target, Json request) = 0;
+};
+
+struct ControllerSpec {
+  std::string name = {};
+  Resource primary = {};
+  /// Pure. Nothing: the object is not (or no longer) in the caches; its state is dropped.
+  std::function<std::optional<Plan>(const ObjectKey&, const PlanContext&)> plan = {};
+  /// Which objects to plan again when a cached object changed. Called with the newest metadata (the
+  /// last one of an object that is gone).
+  struct Watch {
+    CacheBase* cache = nullptr;
+    std::function<std::vector<ObjectKey>(const ObjectMeta&)> affected = {};
+    /// Optional; false: this change needs no new plan. Both may be null (created, gone).
+    std::function<bool(const ObjectMeta* before, const ObjectMeta* after)> matters = {};
+  };
+  std::vector<Watch> watches = {};
+};
+
+/// For a Watch: the controller owner of this kind, or nothing.
+std::function<std::vector<ObjectKey>(const ObjectMeta&)> owner_of_kind(Resource owner);
+/// For a Watch of the primary resource: the object itself.
+std::vector<ObjectKey> itself(const ObjectMeta& meta);
+
+struct RuntimeOptions {
+  int writes_in_flight = 256;
+  int writes_in_flight_per_object = 16;
+  std::string field_manager = {};
+};
+
+/// What the metrics layer hears of. Called on the loop's thread; must be quick.
+class RuntimeObserver {
+ public:
+  virtual ~RuntimeObserver() = default;
+  virtual void planned(std::string_view controller, const ObjectKey& key, Duration took) {}
+  virtual void wrote(std::string_view controller, const Write& write, const Result<Json>& answer) {}
+};
+
+class Runtime {
+ public:
+  Runtime(Loop& loop, Api& api, const CacheSet& caches, Outside& outside, EventRecorder& events,
+          Random& random, RuntimeOptions options = {}, RuntimeObserver* observer = nullptr);
+  ~Runtime();
+
+  void add(ControllerSpec controller);
+  /// Plan this object soon.
+  void trigger(std::string_view controller, const ObjectKey& key);
+  Task<void> run(std::stop_token stop);
+  /// True when nothing is planned, in flight or due at once: only timers and facts remain.
+  bool idle() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace manta::kube
