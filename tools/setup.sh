@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Installs what building, running and testing need: Debian packages, kubectl, Python tools, and the
+# Ray environment that local Pods run in. Asks nobody anything, prints only what it installs, and
+# takes well under a second when nothing is missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(
+  clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev mold ccache ninja-build cmake git make
+  libboost1.81-dev libboost-json1.81-dev libfmt-dev libyaml-cpp-dev libcli11-dev libsqlite3-dev
+  libssl-dev libnghttp2-dev zlib1g-dev libgtest-dev libbenchmark-dev
+  iproute2 openssl curl wget procps python3 python3-venv python3-pip ca-certificates
+)
+
+say() { printf 'setup: %s\n' "$*"; }
+die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+
+install_packages() {
+  local missing=()
+  mapfile -t missing < <(comm -23 <(printf '%s\n' "${packages[@]}" | sort) <(
+    dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null |
+      awk '$1 == "installed" { print $2 }' | sort))
+  [ ${#missing[@]} = 0 ] && return
+  say "installing Debian packages: ${missing[*]}"
+  [ "$(id -u)" = 0 ] || command -v sudo >/dev/null || die "needs root (or sudo) to install: ${missing[*]}"
+  as_root apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive as_root apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# kubectl is the client that users bring. Debian's is years old, so it is built from its Go module
+# where Go stands; else Debian's has to do.
+install_kubectl() {
+  command -v kubectl >/dev/null && return
+  local cache="${MANTA_TOOLS:-$HOME/.cache/manta-tools}"
+  if [ -x "$cache/bin/kubectl" ]; then as_root ln -sf "$cache/bin/kubectl" /usr/local/bin/kubectl; return; fi
+  if command -v go >/dev/null; then
+    say "building kubectl from its Go module (some minutes)"
+    mkdir -p "$cache/src" "$cache/bin"
+    cp ../shared/conformance/kubetools/go.* "$cache/src/" 2>/dev/null || die "no go.mod for kubectl beside the project (../shared/conformance/kubetools)"
+    chmod u+w "$cache"/src/*
+    (cd "$cache/src" && CGO_ENABLED=0 go build -mod=mod -trimpath -o "$cache/bin/" k8s.io/kubernetes/cmd/kubectl)
+    as_root ln -sf "$cache/bin/kubectl" /usr/local/bin/kubectl
+  else
+    say "installing Debian's kubectl (no Go here to build a newer one)"
+    DEBIAN_FRONTEND=noninteractive as_root apt-get install -y -qq --no-install-recommends kubernetes-client >/dev/null
+  fi
+}
+
+install_python_tools() {
+  command -v uv >/dev/null && python3 -c 'import pytest, requests, yaml' 2>/dev/null && return
+  say "installing Python tools: uv pytest requests pyyaml"
+  pip_flags=(); python3 -m pip install --help | grep -q break-system-packages && pip_flags=(--break-system-packages)
+  python3 -m pip install -q --root-user-action=ignore "${pip_flags[@]}" uv pytest requests pyyaml
+}
+
+install_packages
+install_kubectl
+install_python_tools

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Unit tests under ASan+UBSan, integration tests, end-to-end tests with real Ray. Ends with one line
+# "N passed, N failed, N skipped" over all of them.
+#   tools/test.sh [unit] [integration] [e2e]     (default: all)
+set -uo pipefail
+cd "$(dirname "$0")/.."
+parts=("$@"); [ ${#parts[@]} -gt 0 ] || parts=(unit integration e2e)
+passed=0 failed=0 skipped=0
+
+# Adds up what a gtest binary says of itself; a crash counts as a failure.
+run_gtest() {
+  local out rc; out=$(mktemp)
+  "$@" --gtest_brief=1 >"$out" 2>&1; rc=$?
+  local ok bad skip
+  ok=$(sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?.*/\1/p' "$out" | tail -1)
+  skip=$(sed -nE 's/^\[  SKIPPED \] ([0-9]+) tests?.*/\1/p' "$out" | tail -1)
+  bad=$(sed -nE 's/^\[  FAILED  \] ([0-9]+) tests?, listed.*/\1/p' "$out" | tail -1)
+  [ $rc = 0 ] || [ -n "$bad" ] || bad=1
+  if [ $rc != 0 ]; then cat "$out"; elif [ -n "$skip" ]; then grep -A2 'SKIPPED' "$out"; fi
+  printf '%-28s %5s passed %3s failed %3s skipped\n' "$(basename "$1")" "${ok:-0}" "${bad:-0}" "${skip:-0}"
+  passed=$((passed + ${ok:-0})) failed=$((failed + ${bad:-0})) skipped=$((skipped + ${skip:-0}))
+  rm -f "$out"
+}
+
+for part in "${parts[@]}"; do
+  case $part in
+    unit)
+      mapfile -t tests < <(find src -name '*_test.cc' | cut -d/ -f2 | sort -u | sed 's/$/_test/')
+      tools/build.sh asan "${tests[@]}" || exit 1
+      for t in "${tests[@]}"; do run_gtest "build/asan/bin/$t"; done ;;
+    integration)
+      tools/build.sh asan integration_test || exit 1
+      run_gtest build/asan/bin/integration_test ;;
+    e2e)
+      out=$(mktemp)
+      MANTA_BIN="$PWD/build/bin/manta" python3 -m pytest -q -rs tests/e2e 2>&1 | tee "$out"
+      count() { grep -oE "[0-9]+ $1" "$out" | tail -1 | cut -d' ' -f1; }
+      ok=$(count passed) bad=$(count failed) err=$(count error) skip=$(count skipped)
+      [ -n "$ok$bad$err$skip" ] || err=1
+      passed=$((passed + ${ok:-0})) failed=$((failed + ${bad:-0} + ${err:-0})) skipped=$((skipped + ${skip:-0}))
+      rm -f "$out" ;;
+    *) echo "test.sh: unknown part '$part' (unit, integration, e2e)" >&2; exit 2 ;;
+  esac
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
