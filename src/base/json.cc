@@ -1,0 +1,91 @@
+#include "base/json.h"
+
+#include <boost/json/string.hpp>
+
+#include <limits>
+
+namespace manta {
+
+using Path = std::initializer_list<std::string_view>;
+
+const Json* find(const JsonObject& object, Path path) {
+  const JsonObject* at = &object;
+  const Json* found = nullptr;
+  for (const auto step : path) {
+    if (!at) return nullptr;
+    found = at->if_contains(step);
+    if (!found) return nullptr;
+    at = found->if_object();
+  }
+  return found;
+}
+
+const Json* find(const Json& value, Path path) {
+  if (path.size() == 0) return &value;
+  const auto* object = value.if_object();
+  return object ? find(*object, path) : nullptr;
+}
+
+std::string_view string_at(const Json& value, Path path, std::string_view fallback) {
+  const Json* found = find(value, path);
+  const auto* text = found ? found->if_string() : nullptr;
+  return text ? std::string_view(text->data(), text->size()) : fallback;
+}
+
+std::int64_t int_at(const Json& value, Path path, std::int64_t fallback) {
+  const Json* found = find(value, path);
+  if (!found) return fallback;
+  if (const auto* i = found->if_int64()) return *i;
+  // Other clients may write whole numbers as 3.0; anything else is another type.
+  if (const auto* d = found->if_double())
+    if (*d >= -9.0e18 && *d <= 9.0e18 && static_cast<double>(static_cast<std::int64_t>(*d)) == *d)
+      return static_cast<std::int64_t>(*d);
+  return fallback;
+}
+
+bool bool_at(const Json& value, Path path, bool fallback) {
+  const Json* found = find(value, path);
+  const auto* b = found ? found->if_bool() : nullptr;
+  return b ? *b : fallback;
+}
+
+const JsonObject& object_at(const Json& value, Path path) {
+  static const JsonObject kEmpty;
+  const Json* found = find(value, path);
+  const auto* object = found ? found->if_object() : nullptr;
+  return object ? *object : kEmpty;
+}
+
+const JsonArray& array_at(const Json& value, Path path) {
+  static const JsonArray kEmpty;
+  const Json* found = find(value, path);
+  const auto* array = found ? found->if_array() : nullptr;
+  return array ? *array : kEmpty;
+}
+
+Json& ensure(Json& value, Path path) {
+  Json* at = &value;
+  for (const auto step : path) {
+    if (!at->is_object()) *at = JsonObject();
+    at = &at->get_object()[step];
+  }
+  return *at;
+}
+
+void merge_patch(Json& target, const Json& patch) {
+  const auto* changes = patch.if_object();
+  if (!changes) {
+    target = patch;
+    return;
+  }
+  if (!target.is_object()) target = JsonObject();
+  auto& object = target.get_object();
+  for (const auto& [key, value] : *changes) {
+    if (value.is_null())
+      object.erase(key);
+    else
+      merge_patch(object[key], value);
+  }
+}
+
+}  // namespace manta
