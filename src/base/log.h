@@ -5,18 +5,25 @@
 // Planners do not log. The sink is chosen once in main(); until then lines go to stderr.
 #pragma once
 
+#include "base/json.h"
+
+#include <concepts>
 #include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
-
-#include "base/json.h"
+#include <utility>
 
 namespace manta::log {
 
 enum class Level { Debug, Info, Warn, Error };
 
 struct Field {
+  Field(std::string_view name, Json content) : key(name), value(std::move(content)) {}
+  template <class Text>
+    requires std::convertible_to<const Text&, std::string_view>
+  Field(std::string_view name, const Text& text) : key(name), value(std::string_view(text)) {}
+
   std::string_view key;
   Json value;
 };

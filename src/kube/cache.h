@@ -1,12 +1,19 @@
-// Caches: small typed projections of what the API server holds, ordered by resourceVersion, that also
-// take in the answers to our own writes. A plan never sees a world older than its own last write.
+// Caches: small typed projections of what the API server holds, ordered by resourceVersion, that
+// also take in the answers to our own writes. A plan never sees a world older than its own last
+// write.
 //
 //   Cache<PodView> pods(kPods, project_pod, {.label_selector = "ray.io/node-type"});
 //   caches.add(pods);                    // CacheSet: writes find their cache by resource
-//   scope.spawn("pods", reflect(loop, api, pods, scope.stop_token()));
+//   scope.spawn("pods", reflect(loop, api, pods, random, scope.stop_token()));
 #pragma once
 
+#include "base/async.h"
+#include "base/random.h"
+#include "kube/api.h"
+#include "kube/object.h"
+
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,10 +21,6 @@
 #include <string>
 #include <unordered_map>
 #include <vector>
-
-#include "base/async.h"
-#include "kube/api.h"
-#include "kube/object.h"
 
 namespace manta::kube {
 
@@ -30,9 +33,11 @@ struct CacheScope {
 /// A cache without its view's type: what reflectors feed and the runtime writes through.
 class CacheBase {
  public:
-  /// `before` and `after` are null on creation and on removal.
+  /// `before` is null on creation, `after` on removal. An object that was made again under its name
+  /// is a removal, then a creation.
   using Listener = std::function<void(const ObjectMeta* before, const ObjectMeta* after)>;
 
+  /// CHECKs that the scope's selectors can be read: they are ours, not a user's.
   CacheBase(Resource resource, CacheScope scope);
   virtual ~CacheBase() = default;
   CacheBase(const CacheBase&) = delete;
@@ -42,13 +47,20 @@ class CacheBase {
   const CacheScope& scope() const { return scope_; }
   /// True once a first complete list is in.
   bool synced() const { return synced_; }
+  /// Calls back when synced() becomes true, or at once when it is.
+  void when_synced(std::function<void()> callback);
 
   /// An object from a watch event or from a write's answer. Older than what is held, or of a uid
-  /// known to be gone: ignored. Outside the scope (labels changed): as if deleted. One that cannot be
-  /// projected is logged and ignored.
+  /// known to be gone: ignored. Outside the scope (labels changed): as if deleted. One that cannot
+  /// be projected is logged and ignored.
   void observe(const Json& object);
-  /// It is gone: from a DELETED event, or a delete's answer. Later news of this uid are ignored.
-  void observe_gone(const ObjectKey& key, std::string_view uid);
+  /// It is gone: from a DELETED event, or a delete's answer. Later news of this uid are ignored:
+  /// all, or (`as_of` given, as a DELETED event may mean that it only left the scope) those not
+  /// newer. No uid: whatever is held under this key.
+  void observe_gone(const ObjectKey& key, std::string_view uid, std::uint64_t as_of = 0);
+  /// A complete list of one namespace (empty: all) and selector: what it misses and is not newer is
+  /// gone. Leaves the rest alone.
+  void observe_list(std::string_view namespace_, const LabelSelector& selector, const Json& list);
   /// Takes a complete list as of `resource_version`: what is missing from it and not newer is gone.
   void begin_replace();
   void replace_item(const Json& object);
@@ -56,20 +68,37 @@ class CacheBase {
 
   void listen(Listener listener) { listeners_.push_back(std::move(listener)); }
 
+  /// The metadata held, or null.
+  virtual std::shared_ptr<const ObjectMeta> meta(const ObjectKey& key) const = 0;
+  virtual std::vector<ObjectKey> keys() const = 0;
+
  protected:
   virtual bool store(const Json& object) = 0;  // project and keep; false: cannot be projected
   virtual void erase(const ObjectKey& key) = 0;
-  virtual const ObjectMeta* meta(const ObjectKey& key) const = 0;
-  virtual std::vector<ObjectKey> keys() const = 0;
-  void notify(const ObjectMeta* before, const ObjectMeta* after);
+  void report_unreadable(const Json& object, const Error& error) const;
 
  private:
+  struct FieldTerm {
+    std::vector<std::string> path;
+    std::string value;
+    bool equal;
+  };
+  bool in_scope(const Json& object) const;
+  bool is_buried(std::string_view uid, std::uint64_t resource_version) const;
+  void bury(std::string_view uid, std::uint64_t as_of);
+  void remove(const ObjectKey& key, const std::shared_ptr<const ObjectMeta>& held);
+  void notify(const ObjectMeta* before, const ObjectMeta* after) const;
+
   Resource resource_;
   CacheScope scope_;
   LabelSelector selector_ = {};
+  std::vector<FieldTerm> fields_ = {};
   bool synced_ = false;
   std::vector<Listener> listeners_ = {};
-  std::set<std::string, std::less<>> gone_uids_ = {};
+  std::vector<std::function<void()>> sync_waiters_ = {};
+  // What is known to be gone, by a hash of its uid: as of which revision. The newest kGoneKept.
+  std::unordered_map<std::uint64_t, std::uint64_t> gone_ = {};
+  std::deque<std::uint64_t> gone_order_ = {};
   std::set<ObjectKey> replace_seen_ = {};
 };
 
@@ -86,9 +115,9 @@ class Cache final : public CacheBase {
 
   Ptr get(const ObjectKey& key) const {
     auto found = views_.find(key);
-    return found == views_.end() ? nullptr : found->second;
+    return found == views_.end() ? nullptr : *found;
   }
-  /// By name order. Cost: the namespace's objects.
+  /// By name order; an empty namespace is all of them. Cost: the namespace's objects.
   std::vector<Ptr> list(std::string_view namespace_, const LabelSelector& selector = {}) const;
   /// Those whose controller owner has this uid, by name order. Cost: the answer's size.
   std::vector<Ptr> owned_by(std::string_view uid) const;
@@ -100,21 +129,31 @@ class Cache final : public CacheBase {
   void index_label(std::string label) { labels_[std::move(label)]; }
   std::size_t size() const { return views_.size(); }
 
+  std::shared_ptr<const ObjectMeta> meta(const ObjectKey& key) const override;
+  std::vector<ObjectKey> keys() const override;
+
  protected:
   bool store(const Json& object) override;
   void erase(const ObjectKey& key) override;
-  const ObjectMeta* meta(const ObjectKey& key) const override;
-  std::vector<ObjectKey> keys() const override;
 
  private:
-  using Index = std::map<std::string, std::set<ObjectKey>, std::less<>>;
-  void unindex(const V& view);
-  void index(const V& view);
-  std::vector<Ptr> pick(const Index& index, std::string_view value,
-                        std::string_view namespace_) const;
+  // Sets of views, compared by key: a key is held once, inside its view.
+  struct ByKey {
+    using is_transparent = void;
+    static const ObjectKey& key(const Ptr& view) { return view->meta.key; }
+    static const ObjectKey& key(const ObjectKey& key) { return key; }
+    bool operator()(const auto& left, const auto& right) const { return key(left) < key(right); }
+  };
+  using Views = std::set<Ptr, ByKey>;
+  using Index = std::map<std::string, Views, std::less<>>;
+  static void unindex(Index& index, std::string_view value, const Ptr& view);
+  void unindex(const Ptr& view);
+  void index(const Ptr& view);
+  static std::vector<Ptr> pick(const Views& views, std::string_view namespace_,
+                               const LabelSelector& selector);
 
   Project project_;
-  std::map<ObjectKey, Ptr> views_ = {};
+  Views views_ = {};
   Index owners_ = {};
   std::map<std::string, Index, std::less<>> labels_ = {};
 };
@@ -125,6 +164,10 @@ class CacheSet {
   void add(CacheBase& cache);
   void observe(const Resource& resource, const Json& object) const;
   void observe_gone(const Resource& resource, const ObjectKey& key, std::string_view uid) const;
+  void observe_list(const Resource& resource, std::string_view namespace_,
+                    const LabelSelector& selector, const Json& list) const;
+  /// The metadata held of an object, or null.
+  std::shared_ptr<const ObjectMeta> meta(const Resource& resource, const ObjectKey& key) const;
   bool synced() const;
   const std::vector<CacheBase*>& all() const { return caches_; }
 

@@ -1,0 +1,160 @@
+// Keeping a cache equal to the API server: list, watch, resume, list again.
+#include "base/log.h"
+#include "kube/cache.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace manta::kube {
+namespace {
+
+constexpr Duration kFirstDelay = std::chrono::milliseconds{800};
+constexpr Duration kLongestDelay = std::chrono::seconds{30};
+constexpr std::int64_t kPage = 500;
+// A store that compacts faster than we page is listed in one piece.
+constexpr int kExpiredPagings = 2;
+
+double fraction(Random& random) { return static_cast<double>(random.next() >> 11) * 0x1p-53; }
+
+/// 0.8 s doubling to 30 s, each stretched by up to its half.
+class Backoff {
+ public:
+  explicit Backoff(Random& random) : random_(random) {}
+  void reset() { next_ = kFirstDelay; }
+  Duration next() {
+    const auto delay = std::exchange(next_, std::min(next_ * 2, kLongestDelay));
+    const auto stretched = delay.count() * (1 + 0.5 * fraction(random_));
+    return std::min(Duration{static_cast<Duration::rep>(stretched)}, kLongestDelay);
+  }
+
+ private:
+  Random& random_;
+  Duration next_ = kFirstDelay;
+};
+
+class Reflector {
+ public:
+  Reflector(Loop& loop, Api& api, CacheBase& cache, Random& random, std::stop_token stop)
+      : loop_(loop), api_(api), cache_(cache), random_(random), backoff_(random), stop_(stop) {}
+
+  Task<void> run() {
+    while (!stop_.stop_requested()) {
+      auto listed = co_await list_all();
+      if (!listed) {
+        report("listing", listed.error());
+        if (!co_await sleep(loop_, backoff_.next(), stop_)) co_return;
+        continue;
+      }
+      backoff_.reset();
+      co_await watch_on();
+    }
+  }
+
+ private:
+  /// Pages until the end; sets revision_. Expired in the middle starts over.
+  Task<Result<void>> list_all() {
+    int expired = 0;
+    while (true) {
+      auto listed = co_await list_pages(expired < kExpiredPagings ? kPage : 0);
+      if (listed || listed.error().code != ErrorCode::Expired || ++expired > kExpiredPagings)
+        co_return listed;
+    }
+  }
+
+  Task<Result<void>> list_pages(std::int64_t limit) {
+    Request request{.verb = Verb::List,
+                    .resource = cache_.resource(),
+                    .namespace_ = cache_.scope().namespace_,
+                    .label_selector = cache_.scope().label_selector,
+                    .field_selector = cache_.scope().field_selector,
+                    .limit = limit};
+    cache_.begin_replace();
+    while (true) {
+      auto page = co_await api_.call(request);
+      if (stop_.stop_requested()) co_return failed(ErrorCode::Cancelled, "stopped");
+      if (!page) co_return std::unexpected(page.error());
+      for (const auto& item : array_at(page->body, {"items"})) cache_.replace_item(item);
+      revision_ = string_at(page->body, {"metadata", "resourceVersion"});
+      request.continue_ = string_at(page->body, {"metadata", "continue"});
+      if (request.continue_.empty()) break;
+    }
+    std::uint64_t revision = 0;
+    std::from_chars(revision_.data(), revision_.data() + revision_.size(), revision);
+    cache_.end_replace(revision);
+    co_return Result<void>{};
+  }
+
+  /// Watches from revision_ on until that has expired or stop.
+  Task<void> watch_on() {
+    while (!stop_.stop_requested()) {
+      bool heard = false;
+      const Time began = loop_.now();
+      auto ended = co_await api_.watch(
+          watch_request(), [&](WatchEvent event) { heard = take(event); }, stop_);
+      if (stop_.stop_requested()) co_return;
+      if (heard) backoff_.reset();
+      if (!ended && ended.error().code == ErrorCode::Expired) {
+        // A server that expires what it has just listed is asked again no faster than any other.
+        if (!heard) co_await sleep(loop_, backoff_.next(), stop_);
+        co_return;
+      }
+      if (!ended) report("watching", ended.error());
+      const bool cut_short = !heard && loop_.now() - began < std::chrono::seconds{1};
+      if (!ended || cut_short) co_await sleep(loop_, backoff_.next(), stop_);
+    }
+  }
+
+  WatchRequest watch_request() {
+    return {
+        .resource = cache_.resource(),
+        .namespace_ = cache_.scope().namespace_,
+        .label_selector = cache_.scope().label_selector,
+        .field_selector = cache_.scope().field_selector,
+        .resource_version = revision_,
+        .timeout = std::chrono::seconds{300 + static_cast<std::int64_t>(300 * fraction(random_))}};
+  }
+
+  bool take(const WatchEvent& event) {
+    const auto revision = string_at(event.object, {"metadata", "resourceVersion"});
+    if (!revision.empty()) revision_ = revision;
+    switch (event.type) {
+      case WatchEventType::Added:
+      case WatchEventType::Modified:
+        cache_.observe(event.object);
+        break;
+      case WatchEventType::Deleted: {
+        std::uint64_t as_of = 0;
+        std::from_chars(revision.data(), revision.data() + revision.size(), as_of);
+        cache_.observe_gone(key_of(event.object), string_at(event.object, {"metadata", "uid"}),
+                            as_of);
+        break;
+      }
+      case WatchEventType::Bookmark:
+        break;  // only moves revision_ on
+    }
+    return true;
+  }
+
+  void report(std::string_view doing, const Error& error) const {
+    if (error.code == ErrorCode::Cancelled) return;  // we stop
+    log::warn("cannot follow a resource, trying again",
+              {{"resource", cache_.resource().plural}, {"doing", doing}, {"error", error.message}});
+  }
+
+  Loop& loop_;
+  Api& api_;
+  CacheBase& cache_;
+  Random& random_;
+  Backoff backoff_;
+  std::stop_token stop_;
+  std::string revision_ = {};
+};
+
+}  // namespace
+
+Task<void> reflect(Loop& loop, Api& api, CacheBase& cache, Random& random, std::stop_token stop) {
+  Reflector reflector(loop, api, cache, random, std::move(stop));
+  co_await reflector.run();
+}
+
+}  // namespace manta::kube
