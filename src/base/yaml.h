@@ -1,11 +1,11 @@
 // YAML in, JSON documents out (YAML 1.1 scalars as Kubernetes' parsers resolve them).
 #pragma once
 
+#include "base/json.h"
+
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "base/json.h"
 
 namespace manta {
 
