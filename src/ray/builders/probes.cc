@@ -1,0 +1,92 @@
+#include "ray/builders/probes.h"
+
+#include "ray/builders/cluster_facts.h"
+#include "ray/builders/edit.h"
+#include "ray/labels.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace manta::ray {
+namespace {
+
+std::string ask(int timeout_seconds, std::int64_t port, std::string_view path) {
+  return fmt::format("wget --tries 1 -T {} -q -O- http://localhost:{}/{} | grep success",
+                     timeout_seconds, port, path);
+}
+
+Json exec_bash(std::string_view script) {
+  return JsonObject{{"command", JsonArray{"bash", "-c", script}}};
+}
+
+std::int64_t serve_port(const JsonObject& ray_container) {
+  const JsonObject* port = find_named(array_of(ray_container, "ports"), kPortServeName);
+  return port == nullptr ? kPortServe : int_in(*port, "containerPort", kPortServe);
+}
+
+JsonObject probe(int initial_delay, int timeout, int failures) {
+  return JsonObject{{"initialDelaySeconds", initial_delay},
+                    {"timeoutSeconds", timeout},
+                    {"periodSeconds", 5},
+                    {"successThreshold", 1},
+                    {"failureThreshold", failures}};
+}
+
+}  // namespace
+
+bool version_at_least(std::string_view version, int major, int minor) {
+  const auto start = version.find_first_not_of(" \t\r\n\v\f");
+  if (start == std::string_view::npos) return false;
+  version.remove_prefix(start);
+  if (version.starts_with('v')) version.remove_prefix(1);
+  auto number = [&]() -> int {
+    int value = -1;
+    const auto [end, error] =
+        std::from_chars(version.data(), version.data() + version.size(), value);
+    if (error != std::errc() || version.starts_with('-')) return -1;
+    version.remove_prefix(static_cast<std::size_t>(end - version.data()));
+    return value;
+  };
+  const bool zero_led = version.size() > 1 && version[0] == '0' && version[1] != '.';
+  const int first = number();
+  if (first < 0 || zero_led || !version.starts_with('.')) return false;
+  version.remove_prefix(1);
+  const int second = number();
+  return second >= 0 && (first > major || (first == major && second >= minor));
+}
+
+void add_probes(JsonObject& ray_container, RayNode node, const StartParams& params,
+                const RayCluster& cluster) {
+  const bool head = node == RayNode::Head;
+  const std::int32_t agent_port = port_param(params, kParamDashboardAgentPort, kPortDashboardAgent);
+  const std::string agent = ask(2, agent_port, "api/local_raylet_healthz");
+  const std::string gcs =
+      ask(10, port_param(params, kParamDashboardPort, kPortDashboard), "api/gcs_healthz");
+
+  // The unified endpoint came with Ray 2.53; an unknown version is asked the old way.
+  const bool unified = version_at_least(cluster.spec.rayVersion, 2, 53);
+  const std::string_view handler = unified ? "httpGet" : "exec";
+  const Json action = unified ? JsonObject{{"path", "/api/healthz"}, {"port", agent_port}}
+                              : exec_bash(head ? agent + " && " + gcs : agent);
+  const int timeout = head ? 5 : 2;
+
+  if (!has_value(ray_container, "livenessProbe")) {
+    JsonObject liveness = probe(30, timeout, 120);
+    liveness[handler] = action;
+    ray_container["livenessProbe"] = std::move(liveness);
+  }
+  if (has_value(ray_container, "readinessProbe")) return;
+  if (!head && made_by_ray_service(cluster)) {
+    // A worker without a Serve proxy must not get traffic, so one failure takes it out.
+    JsonObject readiness = probe(10, timeout, 1);
+    readiness["exec"] = exec_bash(agent + " && " + ask(10, serve_port(ray_container), "-/healthz"));
+    ray_container["readinessProbe"] = std::move(readiness);
+    return;
+  }
+  JsonObject readiness = probe(10, timeout, 10);
+  readiness[handler] = action;
+  ray_container["readinessProbe"] = std::move(readiness);
+}
+
+}  // namespace manta::ray

@@ -1,0 +1,86 @@
+#include "ray/builders/redis_cleanup.h"
+
+#include "ray/builders/cluster_facts.h"
+#include "ray/builders/command.h"
+#include "ray/builders/edit.h"
+#include "ray/builders/pod.h"
+#include "ray/labels.h"
+#include "ray/names.h"
+
+namespace manta::ray {
+namespace {
+
+// Everything that differs between clusters comes in by environment, nothing by this text. The user
+// name is only passed on where there is one, since Ray's function did not always take it.
+constexpr std::string_view kScript = R"sh(
+echo "Removing this RayCluster's data from Redis. How to do it by hand, and how to remove the" \
+  "finalizer then: https://docs.ray.io/en/master/cluster/kubernetes/user-guides/kuberay-gcs-ft.html"
+exec python -c '
+import os
+import sys
+from urllib.parse import urlparse
+
+from ray._private.gcs_utils import cleanup_redis_storage
+
+first = os.getenv("RAY_REDIS_ADDRESS", "").split(",")[0]
+redis = urlparse(first if "://" in first else "redis://" + first)
+login = {"password": os.getenv("REDIS_PASSWORD", redis.password or "")}
+if "REDIS_USERNAME" in os.environ:
+    login["username"] = os.environ["REDIS_USERNAME"]
+removed = cleanup_redis_storage(
+    host=redis.hostname,
+    port=redis.port,
+    use_ssl=redis.scheme == "rediss",
+    storage_namespace=os.getenv("RAY_external_storage_namespace"),
+    **login,
+)
+sys.exit(0 if removed else 1)
+'
+)sh";
+
+void reduce_to_cleanup(JsonObject& ray, const BuildOptions& options) {
+  ray["command"] = bash_command(options);
+  ray["args"] = JsonArray{kScript};
+  ray.erase("livenessProbe");
+  ray.erase("readinessProbe");
+  append_env(ray, kEnvRedisConnectRetries, "120");
+  append_env(ray, kEnvRedisConnectWait, "500");
+  ray["resources"] = fixed_resources("200m", "256Mi");
+}
+
+void remove_named(JsonArray& list, std::string_view name) {
+  for (auto it = list.begin(); it != list.end();)
+    it = it->is_object() && text_in(it->get_object(), "name") == name ? list.erase(it) : it + 1;
+}
+
+}  // namespace
+
+Json build_redis_cleanup_job(const RayCluster& cluster, const BuildOptions& options) {
+  Json pod = build_head_pod_for_cleanup(cluster, options);
+  JsonObject& metadata = pod.as_object()["metadata"].as_object();
+  JsonObject& spec = pod.as_object()["spec"].as_object();
+  object_in(metadata, "labels")[kLabelNodeType] = kNodeTypeRedisCleanup;
+  array_in(spec, "containers").resize(1);
+  // The certificate of a Pod that is not the head will never name its address.
+  if (spec.contains("initContainers"))
+    remove_named(array_in(spec, "initContainers"), kContainerWaitTls);
+  reduce_to_cleanup(ray_container(spec), options);
+  spec["restartPolicy"] = "Never";
+
+  JsonObject job_metadata{
+      {"name", redis_cleanup_job_name(cluster.meta.key.name)},
+      {"namespace", cluster.meta.key.namespace_},
+      {"labels", object_of(metadata, "labels")},
+      {"annotations", object_of(metadata, "annotations")},
+      {"ownerReferences", JsonArray{owner_json(cluster.meta, kKindRayCluster)}}};
+  JsonObject job_spec{
+      {"activeDeadlineSeconds", 300},
+      {"backoffLimit", 0},
+      {"template", JsonObject{{"metadata", std::move(metadata)}, {"spec", std::move(spec)}}}};
+  return JsonObject{{"apiVersion", "batch/v1"},
+                    {"kind", "Job"},
+                    {"metadata", std::move(job_metadata)},
+                    {"spec", std::move(job_spec)}};
+}
+
+}  // namespace manta::ray

@@ -1,0 +1,118 @@
+#include "ray/builders/resources.h"
+
+#include "ray/builders/edit.h"
+#include "ray/builders/start_params.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace manta::ray {
+namespace {
+
+std::int32_t saturate(std::int64_t value) {
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(
+      value, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()));
+}
+
+// Sums cannot overflow 64 bits: each term is below 2^62, so it is clamped before it is added.
+template <class PodsOf>
+std::int32_t sum_groups(const RayClusterSpec& spec, PodsOf pods_of) {
+  std::int64_t sum = 0;
+  for (const auto& group : spec.workerGroupSpecs)
+    if (!is_true(group.suspend)) sum = saturate(sum + pods_of(group));
+  return saturate(sum);
+}
+
+template <class ReplicasOf>
+ResourceList sum_resources(const RayClusterSpec& spec, ReplicasOf replicas_of) {
+  ResourceList total = pod_resources(spec.headGroupSpec.template_);
+  for (const auto& group : spec.workerGroupSpecs) {
+    if (is_true(group.suspend)) continue;
+    const std::int64_t pods = static_cast<std::int64_t>(replicas_of(group)) * group.numOfHosts;
+    add_resources(total, pod_resources(group.template_), pods);
+  }
+  return total;
+}
+
+void add_missing(ResourceList& list, const JsonObject& amounts) {
+  for (const auto& [name, value] : amounts)
+    if (auto quantity = Quantity::parse(quantity_text(value))) list.emplace(name, *quantity);
+}
+
+}  // namespace
+
+std::int32_t desired_replicas(const WorkerGroupSpec& group) {
+  if (is_true(group.suspend)) return 0;
+  const std::int32_t min = group.minReplicas.value_or(0);
+  const std::int32_t max = group.maxReplicas.value_or(std::numeric_limits<std::int32_t>::max());
+  if (!group.replicas || *group.replicas < min) return min;
+  return std::min(*group.replicas, max);
+}
+
+std::int32_t desired_pods(const WorkerGroupSpec& group) {
+  return saturate(static_cast<std::int64_t>(desired_replicas(group)) * group.numOfHosts);
+}
+
+std::int32_t desired_worker_pods(const RayClusterSpec& spec) {
+  return sum_groups(
+      spec, [](const WorkerGroupSpec& group) -> std::int64_t { return desired_pods(group); });
+}
+
+std::int32_t min_worker_pods(const RayClusterSpec& spec) {
+  return sum_groups(spec, [](const WorkerGroupSpec& group) {
+    return static_cast<std::int64_t>(group.minReplicas.value_or(0)) * group.numOfHosts;
+  });
+}
+
+std::int32_t max_worker_pods(const RayClusterSpec& spec) {
+  return sum_groups(spec, [](const WorkerGroupSpec& group) {
+    return static_cast<std::int64_t>(
+               group.maxReplicas.value_or(std::numeric_limits<std::int32_t>::max())) *
+           group.numOfHosts;
+  });
+}
+
+ResourceList pod_resources(const Json& pod_template) {
+  ResourceList total;
+  for (const Json& container : array_of(object_at(pod_template, {"spec"}), "containers")) {
+    if (!container.is_object()) continue;
+    const JsonObject& resources = object_of(container.get_object(), "resources");
+    ResourceList one;
+    add_missing(one, object_of(resources, "requests"));
+    add_missing(one, object_of(resources, "limits"));
+    add_resources(total, one);
+  }
+  return total;
+}
+
+ResourceList desired_resources(const RayClusterSpec& spec) {
+  return sum_resources(spec, [](const auto& group) { return group.replicas.value_or(0); });
+}
+
+ResourceList min_resources(const RayClusterSpec& spec) {
+  return sum_resources(spec, [](const auto& group) { return group.minReplicas.value_or(0); });
+}
+
+void add_resources(ResourceList& total, const ResourceList& part, std::int64_t times) {
+  for (const auto& [name, amount] : part) total[name] += amount * times;
+}
+
+Quantity amount_of(const ResourceList& list, std::string_view name) {
+  const auto it = list.find(name);
+  return it == list.end() ? Quantity() : it->second;
+}
+
+Quantity gpus_of(const ResourceList& list) {
+  Quantity sum;
+  for (const auto& [name, amount] : list)
+    if (is_gpu_resource(name)) sum += amount;
+  return sum;
+}
+
+Json json_of(const ResourceList& list) {
+  JsonObject object;
+  for (const auto& [name, amount] : list) object[name] = amount.to_string();
+  return object;
+}
+
+}  // namespace manta::ray
