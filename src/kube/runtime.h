@@ -1,8 +1,8 @@
 // Executes plans: one object at a time, hundreds of objects side by side.
 //
-// For every object of a controller: plan; run the stages (withholding lanes that back off); take each
-// answer into the caches; plan again at once while there is something to do; then write the status;
-// then wait for a trigger (a cache change, a fact, a timer).
+// For every object of a controller: plan; run the stages (withholding lanes that back off); take
+// each answer into the caches; plan again at once while there is something to do; then write the
+// status; then wait for a trigger (a cache change, a fact, a timer).
 //
 //   Runtime runtime(loop, api, caches, outside, events, random, options);
 //   runtime.add({.name = "raycluster", .primary = ray::kRayClusters, .plan = …, .watches = …});
@@ -10,21 +10,28 @@
 //
 // Guarantees: never two plans of one object at once; a write whose reply was lost is settled by
 // reading its object before that object is planned again; failed lanes back off 5 ms doubling to
-// 1000 s, with jitter; no object's writes hold up another's (round robin over objects, bounded per
-// object and in all); recording an event never delays a write.
+// 1000 s, with jitter, and at once try again when the object's spec changes; no object's writes
+// hold up another's (round robin over objects, bounded per object and in all); recording an event
+// never delays a write; a planner that answers the same writes again after they all succeeded is
+// slowed down.
+//
+// A stage with a failed or withheld write ends the pass: its other writes are made, later stages
+// are not. A write that met a newer world (Conflict, an update of what is gone, a name that exists)
+// is no failure at first: the object is read into the caches and planned again. The third in a row
+// of one lane is. The status write has a lane of its own, "status", unless it names one.
 #pragma once
-
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "base/async.h"
 #include "base/random.h"
 #include "kube/api.h"
 #include "kube/cache.h"
 #include "kube/plan.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace manta::kube {
 
@@ -40,6 +47,8 @@ class Outside {
 struct ControllerSpec {
   std::string name = {};
   Resource primary = {};
+  /// Whose events these are; empty: "<name>-controller".
+  std::string reporting_controller = {};
   /// Pure. Nothing: the object is not (or no longer) in the caches; its state is dropped.
   std::function<std::optional<Plan>(const ObjectKey&, const PlanContext&)> plan = {};
   /// Which objects to plan again when a cached object changed. Called with the newest metadata (the
@@ -61,6 +70,7 @@ std::vector<ObjectKey> itself(const ObjectMeta& meta);
 struct RuntimeOptions {
   int writes_in_flight = 256;
   int writes_in_flight_per_object = 16;
+  int outside_in_flight = 64;  // External writes; facts have as many of their own
   std::string field_manager = {};
 };
 

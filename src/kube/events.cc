@@ -1,0 +1,286 @@
+#include "kube/events.h"
+
+#include "base/log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <unordered_map>
+
+namespace manta::kube {
+namespace {
+
+constexpr std::size_t kQueued = 4096;
+constexpr std::size_t kSeriesKept = 4096;
+constexpr int kInFlight = 8;
+constexpr Duration kSeriesEnds = std::chrono::minutes{6};
+// A series is written at its first repetition, then as often as this.
+constexpr Duration kSeriesWritten = std::chrono::seconds{30};
+constexpr Duration kFirstRetry = std::chrono::seconds{1};
+constexpr Duration kLongestRetry = std::chrono::seconds{30};
+constexpr int kTries = 8;
+constexpr Duration kFarewell = std::chrono::seconds{2};
+// Limits of events.k8s.io/v1. Source: Kubernetes API validation of Event.
+constexpr std::size_t kLongestNote = 1024;
+constexpr std::size_t kLongestWord = 128;
+constexpr std::size_t kLongestName = 253;
+
+/// At most `limit` bytes, whole UTF-8 characters.
+std::string cut(std::string text, std::size_t limit) {
+  if (text.size() <= limit) return text;
+  while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0) == 0x80) --limit;
+  text.resize(limit);
+  return text;
+}
+
+bool is_worth_retrying(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::Internal:
+    case ErrorCode::Timeout:
+    case ErrorCode::Unavailable:
+    case ErrorCode::TooManyRequests:
+    case ErrorCode::Unauthorized:
+      return true;  // a token that is being renewed
+    default:
+      return false;  // no such namespace, one that goes, no permission: never better
+  }
+}
+
+/// One event and its repetitions.
+struct Series {
+  std::string identity = {};
+  std::string controller = {};
+  ObjectRef regarding = {};
+  EventNote note = {};
+  ObjectKey key = {};  // the Event's own
+  Time first = {};
+  Time last = {};
+  int count = 1;
+
+  bool created = false;
+  bool dirty = true;    // something to write
+  bool queued = false;  // waits for, or is in, a request
+  Time next_write = {};
+};
+using SeriesPtr = std::shared_ptr<Series>;
+
+Json body_of(const Series& series, const std::string& instance) {
+  const Resource& resource = series.regarding.resource;
+  JsonObject regarding = {{"kind", std::string_view(resource.kind)},
+                          {"name", std::string_view(series.regarding.key.name)},
+                          {"apiVersion", std::string_view(resource.api_version())}};
+  const auto put = [&regarding](std::string_view field, const std::string& value) {
+    if (!value.empty()) regarding[field] = std::string_view(value);
+  };
+  put("namespace", series.regarding.key.namespace_);
+  put("uid", series.regarding.uid);
+  put("resourceVersion", series.regarding.resource_version);
+  const bool warning = series.note.type == EventType::Warning;
+  const std::string time = format_rfc3339_micro(series.first);
+  return JsonObject{
+      {"apiVersion", "events.k8s.io/v1"},
+      {"kind", "Event"},
+      {"metadata", JsonObject{{"name", std::string_view(series.key.name)},
+                              {"namespace", std::string_view(series.key.namespace_)}}},
+      {"eventTime", std::string_view(time)},
+      {"reportingController", std::string_view(series.controller)},
+      {"reportingInstance", std::string_view(instance)},
+      {"action", std::string_view(series.note.action)},
+      {"reason", std::string_view(series.note.reason)},
+      {"regarding", std::move(regarding)},
+      {"note", std::string_view(series.note.note)},
+      {"type", warning ? "Warning" : "Normal"}};
+}
+
+Json series_patch(const Series& series) {
+  const std::string time = format_rfc3339_micro(series.last);
+  return JsonObject{{"series", JsonObject{{"count", series.count},
+                                          {"lastObservedTime", std::string_view(time)}}}};
+}
+
+}  // namespace
+
+struct EventRecorder::Impl {
+  Impl(Loop& l, Api& a, Random& r, std::string c, std::string i)
+      : loop(l),
+        api(a),
+        random(r),
+        controller(std::move(c)),
+        instance(cut(i, kLongestWord)),
+        scope(l) {}
+
+  void record(std::string_view from, const ObjectRef& regarding, EventNote note);
+  SeriesPtr begin(std::string identity, std::string from, const ObjectRef& regarding,
+                  EventNote note);
+  void enqueue(const SeriesPtr& series);
+  void pump();
+  Task<void> write(SeriesPtr series);
+  Task<Result<void>> send(SeriesPtr series);
+  void sweep(bool all);
+  Task<void> run(std::stop_token stop);
+
+  Loop& loop;
+  Api& api;
+  Random& random;
+  std::string controller;
+  std::string instance;
+  Scope scope;
+  bool running = false;
+  int in_flight = 0;
+  std::deque<SeriesPtr> queue = {};
+  std::unordered_map<std::string, SeriesPtr> known = {};
+};
+
+void EventRecorder::Impl::record(std::string_view from, const ObjectRef& regarding,
+                                 EventNote note) {
+  if (note.action.empty()) note.action = note.reason;
+  note.note = cut(std::move(note.note), kLongestNote);
+  note.reason = cut(std::move(note.reason), kLongestWord);
+  note.action = cut(std::move(note.action), kLongestWord);
+  const std::string who(from.empty() ? std::string_view(controller) : from);
+  std::string identity = fmt::format(
+      "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", who, static_cast<int>(note.type), note.reason, note.action,
+      regarding.resource.plural, regarding.key.to_string(), regarding.uid, note.note);
+  const auto found = known.find(identity);
+  if (found == known.end() || loop.now() - found->second->last > kSeriesEnds)
+    return enqueue(begin(std::move(identity), who, regarding, std::move(note)));
+  Series& series = *found->second;
+  ++series.count;
+  series.last = loop.now();
+  series.dirty = true;
+  if (loop.now() >= series.next_write) enqueue(found->second);
+}
+
+SeriesPtr EventRecorder::Impl::begin(std::string identity, std::string from,
+                                     const ObjectRef& regarding, EventNote note) {
+  auto series = std::make_shared<Series>();
+  series->identity = identity;
+  series->controller = std::move(from);
+  series->regarding = regarding;
+  series->note = std::move(note);
+  series->first = series->last = loop.now();
+  const auto suffix = fmt::format(".{:016x}", random.next());
+  std::string base = regarding.key.name.substr(0, kLongestName - suffix.size());
+  while (!base.empty() && (base.back() == '.' || base.back() == '-')) base.pop_back();
+  series->key = {regarding.key.namespace_.empty() ? "default" : regarding.key.namespace_,
+                 base + suffix};
+  if (known.size() >= kSeriesKept) sweep(true);
+  known[std::move(identity)] = series;
+  return series;
+}
+
+void EventRecorder::Impl::enqueue(const SeriesPtr& series) {
+  if (series->queued) return;
+  series->queued = true;
+  queue.push_back(series);
+  if (queue.size() > kQueued) {
+    log::warn("too many events wait to be written, dropped the oldest",
+              {{"object", queue.front()->regarding.key.to_string()},
+               {"reason", queue.front()->note.reason}});
+    known.erase(queue.front()->identity);
+    queue.pop_front();
+  }
+  pump();
+}
+
+void EventRecorder::Impl::pump() {
+  while (running && in_flight < kInFlight && !queue.empty()) {
+    auto series = std::move(queue.front());
+    queue.pop_front();
+    ++in_flight;
+    scope.spawn("event", write(std::move(series)));
+  }
+}
+
+Task<void> EventRecorder::Impl::write(SeriesPtr series) {
+  Duration delay = kFirstRetry;
+  for (int tried = 1;; ++tried) {
+    series->dirty = false;
+    auto sent = co_await send(series);
+    if (sent) break;
+    const bool last = tried == kTries || !is_worth_retrying(sent.error());
+    if (last || !co_await sleep(loop, delay, scope.stop_token())) {
+      log::debug("dropped an event", {{"object", series->regarding.key.to_string()},
+                                      {"reason", series->note.reason},
+                                      {"error", sent.error().message}});
+      // Repeated, it is a new one.
+      if (const auto found = known.find(series->identity);
+          found != known.end() && found->second == series)
+        known.erase(found);
+      series->dirty = false;
+      break;
+    }
+    delay = std::min(delay * 2, kLongestRetry);
+  }
+  series->queued = false;
+  --in_flight;
+  if (series->dirty && loop.now() >= series->next_write) enqueue(series);
+  pump();
+}
+
+Task<Result<void>> EventRecorder::Impl::send(SeriesPtr series) {
+  Request request{.verb = Verb::Create,
+                  .resource = kEvents,
+                  .namespace_ = series->key.namespace_,
+                  .timeout = std::chrono::seconds{10}};
+  if (series->created) {
+    request.verb = Verb::Patch;
+    request.name = series->key.name;
+    request.body = series_patch(*series);
+    series->next_write = loop.now() + kSeriesWritten;
+  } else {
+    request.body = body_of(*series, instance);
+  }
+  auto answer = co_await api.call(std::move(request));
+  // The name is ours alone: it exists because an earlier reply was lost.
+  if (!series->created && (answer || answer.error().code == ErrorCode::AlreadyExists)) {
+    series->created = true;
+    // What was repeated meanwhile is in the count only.
+    if (series->count > 1) series->dirty = true;
+    co_return Result<void>{};
+  }
+  if (!answer) co_return std::unexpected(answer.error());
+  co_return Result<void>{};
+}
+
+/// Writes what series have gained, forgets those that ended; `all`: forgets every one.
+void EventRecorder::Impl::sweep(bool all) {
+  for (auto entry = known.begin(); entry != known.end();) {
+    const SeriesPtr series = entry->second;
+    if (series->dirty) enqueue(series);
+    const bool ended = all || loop.now() - series->last > kSeriesEnds;
+    entry = ended ? known.erase(entry) : std::next(entry);
+  }
+}
+
+Task<void> EventRecorder::Impl::run(std::stop_token stop) {
+  running = true;
+  pump();
+  while (co_await sleep(loop, kSeriesWritten, stop)) sweep(false);
+  sweep(false);
+  const auto farewell = loop.after(kFarewell, [this] {
+    running = false;
+    queue.clear();
+    scope.request_stop();
+  });
+  co_await scope.join();
+  loop.cancel(farewell);
+  running = false;
+}
+
+EventRecorder::EventRecorder(Loop& loop, Api& api, Random& random, std::string reporting_controller,
+                             std::string reporting_instance)
+    : impl_(std::make_unique<Impl>(loop, api, random, std::move(reporting_controller),
+                                   std::move(reporting_instance))) {}
+
+EventRecorder::~EventRecorder() = default;
+
+void EventRecorder::record(std::string_view reporting_controller, const ObjectRef& regarding,
+                           const EventNote& note) {
+  impl_->record(reporting_controller, regarding, note);
+}
+
+Task<void> EventRecorder::run(std::stop_token stop) { return impl_->run(std::move(stop)); }
+
+}  // namespace manta::kube

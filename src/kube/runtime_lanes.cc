@@ -1,0 +1,75 @@
+#include "kube/runtime_lanes.h"
+
+#include <algorithm>
+
+namespace manta::kube {
+namespace {
+
+constexpr Duration kFirst = std::chrono::milliseconds{5};
+constexpr Duration kLongest = std::chrono::seconds{1000};
+constexpr int kStaleAllowed = 2;
+// No controller of ours needs as many passes in a row to get where it wants to be.
+constexpr int kPassesAllowed = 100;
+
+}  // namespace
+
+Duration write_backoff(int attempts, Random& random) {
+  const int doublings = std::clamp(attempts - 1, 0, 18);  // 5 ms × 2^18 is past the cap
+  const Duration base = std::min(kFirst * (1 << doublings), kLongest);
+  const auto jitter = static_cast<Duration::rep>(random.next() % 1000);
+  return base + base * jitter / 5000;
+}
+
+bool Lanes::is_withheld(const std::string& lane, Time now) const { return retry_at(lane) > now; }
+
+Time Lanes::retry_at(const std::string& lane) const {
+  const auto failure = failures_.find(lane);
+  return failure == failures_.end() ? Time{} : failure->second.retry_at;
+}
+
+void Lanes::succeeded(const std::string& lane) {
+  failures_.erase(lane);
+  stale_in_a_row_.erase(lane);
+}
+
+void Lanes::failed(const std::string& lane, const std::string& marker, const Error& error, Time now,
+                   Random& random) {
+  Failure& failure = failures_[lane];
+  failure.marker = marker;
+  failure.error = error;
+  ++failure.attempts;
+  Duration wait = write_backoff(failure.attempts, random);
+  if (error.retry_after) wait = std::max(wait, Duration{*error.retry_after});
+  failure.retry_at = now + wait;
+}
+
+void Lanes::stale(const std::string& lane, const std::string& marker, const Error& error, Time now,
+                  Random& random) {
+  if (++stale_in_a_row_[lane] > kStaleAllowed) failed(lane, marker, error, now, random);
+}
+
+void Lanes::hurry() {
+  for (auto& [lane, failure] : failures_) failure.retry_at = {};
+}
+
+std::optional<Time> RepeatGuard::hold(std::uint64_t fingerprint, Time now) const {
+  Time until = not_before_;
+  if (const auto found = made_.find(fingerprint); found != made_.end())
+    until = std::max(until, found->second.not_before);
+  return until > now ? std::optional(until) : std::nullopt;
+}
+
+bool RepeatGuard::made(std::uint64_t fingerprint, Time now, Random& random) {
+  ++passes_;
+  Repeat& repeat = made_[fingerprint];
+  ++repeat.times;
+  // The first repetition goes ahead: what was made may have been undone by somebody else.
+  if (repeat.times > 1) repeat.not_before = now + write_backoff(repeat.times - 1, random);
+  const int excess = passes_ - kPassesAllowed;
+  if (excess > 0) not_before_ = now + write_backoff(excess, random);
+  return repeat.times == 6 || excess == 1;
+}
+
+void RepeatGuard::rest() { *this = {}; }
+
+}  // namespace manta::kube

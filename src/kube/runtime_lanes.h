@@ -1,0 +1,58 @@
+// What failed lately of one object's writes, by lane, and when to try again; and the brake for a
+// planner that never settles. Pure but for the chance in the jitter.
+#pragma once
+
+#include "base/random.h"
+#include "kube/plan.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+namespace manta::kube {
+
+/// 5 ms doubling to 1000 s; the n-th attempt (from 1) waits between this and a fifth more.
+Duration write_backoff(int attempts, Random& random);
+
+class Lanes {
+ public:
+  const Failures& failures() const { return failures_; }
+
+  bool is_withheld(const std::string& lane, Time now) const;
+  Time retry_at(const std::string& lane) const;
+  void succeeded(const std::string& lane);
+  void failed(const std::string& lane, const std::string& marker, const Error& error, Time now,
+              Random& random);
+  /// The write met a newer world. A third in a row counts as a failure.
+  void stale(const std::string& lane, const std::string& marker, const Error& error, Time now,
+             Random& random);
+  /// Nothing is held back any longer: what was asked for has changed.
+  void hurry();
+
+ private:
+  Failures failures_ = {};
+  std::map<std::string, int, std::less<>> stale_in_a_row_ = {};
+};
+
+/// Notices writes that are planned again though they succeeded.
+class RepeatGuard {
+ public:
+  /// Until when these writes (by fingerprint) must wait, if they must.
+  std::optional<Time> hold(std::uint64_t fingerprint, Time now) const;
+  /// They were all made. True: the first time that they are held.
+  bool made(std::uint64_t fingerprint, Time now, Random& random);
+  /// The planner wanted nothing: it settles.
+  void rest();
+
+ private:
+  struct Repeat {
+    int times = 0;
+    Time not_before = {};
+  };
+  std::unordered_map<std::uint64_t, Repeat> made_ = {};
+  int passes_ = 0;        // without rest
+  Time not_before_ = {};  // for whatever is wanted, once that were too many
+};
+
+}  // namespace manta::kube

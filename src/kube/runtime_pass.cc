@@ -1,0 +1,265 @@
+// One object: plan it, make the plan's writes, write its status, until nothing is left to do.
+#include "base/log.h"
+#include "kube/runtime_impl.h"
+
+namespace manta::kube {
+namespace {
+
+constexpr const char* kStatusLane = "status";
+
+std::string_view verb_of(WriteKind kind) {
+  switch (kind) {
+    case WriteKind::Create:
+      return "create";
+    case WriteKind::Update:
+      return "update";
+    case WriteKind::Patch:
+      return "patch";
+    case WriteKind::Delete:
+      return "delete";
+    case WriteKind::DeleteCollection:
+      return "deletecollection";
+    case WriteKind::External:
+      return "call";
+  }
+  std::unreachable();
+}
+
+void replace_all(std::string& text, std::string_view what, std::string_view with) {
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
+    text.replace(at, what.size(), with);
+}
+
+EventNote fill_in(EventNote event, const std::string& name, const Result<Json>& answer) {
+  replace_all(event.note, "{name}", name);
+  replace_all(event.note, "{error}", answer ? std::string_view() : answer.error().message);
+  return event;
+}
+
+std::uint64_t fingerprint_of(const Stage& stage) {
+  std::uint64_t fingerprint = stage.size();
+  for (const auto& write : stage) fingerprint = kube::fingerprint_of(write, fingerprint);
+  return fingerprint;
+}
+
+std::string describe(const Write& write) {
+  std::string text(verb_of(write.kind));
+  for (const auto& part :
+       {write.target, write.resource.plural, write.subresource, write.key.to_string(), write.why})
+    if (!part.empty()) text += " " + part;
+  return text;
+}
+
+void report_unsettled(const std::string& controller, const ObjectKey& key,
+                      const std::string& write) {
+  log::warn("a plan does not settle, slowing it down",
+            {{"controller", controller}, {"object", key.to_string()}, {"write", write}});
+}
+
+}  // namespace
+
+Task<void> Runtime::Impl::work(ObjectPtr object) {
+  while (active && object->dirty) {
+    object->dirty = false;
+    if (!co_await pass(object)) {
+      drop(object);
+      break;
+    }
+  }
+  object->working = false;
+  --working;
+}
+
+std::optional<Plan> Runtime::Impl::plan(Object& object) {
+  const ControllerSpec& spec = object.controller->spec;
+  if (const auto meta = caches.meta(spec.primary, object.key)) {
+    object.self = {spec.primary, object.key, meta->uid, std::to_string(meta->resource_version)};
+    // The user changed what they want: what failed before may well succeed now.
+    if (meta->generation != object.generation) object.lanes.hurry();
+    object.generation = meta->generation;
+  }
+  const Time began = loop.now();
+  auto planned = spec.plan(object.key, {began, object.facts->values, object.lanes.failures()});
+  if (observer) observer->planned(spec.name, object.key, loop.now() - began);
+  return planned;
+}
+
+Task<bool> Runtime::Impl::pass(ObjectPtr object) {
+  auto planned = plan(*object);
+  if (!planned) co_return false;
+  record(*object, planned->events);
+  poller.want(object->facts, planned->facts);
+
+  bool settled = !planned->status;
+  for (const auto& stage : planned->stages) settled &= stage.empty();
+  if (settled) object->guard.rest();
+
+  Pass made = co_await run_stages(object, std::move(planned->stages));
+  if (made.attempted) {
+    object->dirty = true;
+  } else if (planned->status && co_await write_status(object, std::move(*planned->status), made)) {
+    object->dirty = true;
+  }
+  if (planned->look_again) made.retry(loop.now() + *planned->look_again);
+  wake_at(object, made.retry_at);
+  co_return true;
+}
+
+Task<Runtime::Impl::Pass> Runtime::Impl::run_stages(ObjectPtr object, std::vector<Stage> stages) {
+  Pass pass = {};
+  for (auto& stage : stages) {
+    Stage due;
+    bool withheld = false;
+    for (auto& write : stage) {
+      if (object->lanes.is_withheld(write.lane, loop.now())) {
+        withheld = true;
+        pass.retry(object->lanes.retry_at(write.lane));
+      } else {
+        due.push_back(std::move(write));
+      }
+    }
+    if (due.empty() && withheld) break;
+    if (due.empty()) continue;
+    const auto fingerprint = fingerprint_of(due);
+    if (const auto until = object->guard.hold(fingerprint, loop.now())) {
+      pass.retry(*until);
+      break;
+    }
+    pass.attempted = true;
+    const std::string first = describe(due.front());
+    if (!co_await run_stage(object, std::move(due))) break;
+    if (object->guard.made(fingerprint, loop.now(), random))
+      report_unsettled(object->controller->spec.name, object->key, first);
+    if (withheld) break;
+  }
+  co_return pass;
+}
+
+Task<bool> Runtime::Impl::run_stage(ObjectPtr object, Stage stage) {
+  std::vector<Task<WriteOutcome>> tasks;
+  tasks.reserve(stage.size());
+  object->failed_now.clear();
+  for (const auto& write : stage) tasks.push_back(make(object, write));
+  const auto outcomes = co_await when_all(loop, std::move(tasks));
+  settle_lanes(*object, stage, outcomes);
+  for (const auto& outcome : outcomes)
+    if (outcome.kind != WriteOutcome::Kind::Done) co_return false;
+  co_return true;
+}
+
+Task<WriteOutcome> Runtime::Impl::make(ObjectPtr object, const Write& write) {
+  const bool external = write.kind == WriteKind::External;
+  FairGate& door = external ? outside_gate : gate;
+  FairGate::Queue& queue = external ? object->outside : object->writes;
+  co_await door.enter(queue);
+  WriteOutcome outcome = {.kind = WriteOutcome::Kind::Stopped,
+                          .answer = failed(ErrorCode::Cancelled, "stopped")};
+  // The lane backs off as a whole: after one refusal (a quota's, say) the rest is not sent.
+  if (active && !object->failed_now.contains(write.lane))
+    outcome = co_await writer.run(write, object->unsettled);
+  if (outcome.kind == WriteOutcome::Kind::Failed) object->failed_now.insert(write.lane);
+  door.leave(queue);
+  report(*object, write, outcome);
+  co_return outcome;
+}
+
+void Runtime::Impl::settle_lanes(Object& object, const Stage& stage,
+                                 const std::vector<WriteOutcome>& outcomes) {
+  // Of each lane its worst outcome counts, once.
+  std::map<std::string_view, std::size_t> worst;
+  for (std::size_t i = 0; i < stage.size(); ++i) {
+    const auto [entry, first] = worst.try_emplace(stage[i].lane, i);
+    if (!first && outcomes[i].kind > outcomes[entry->second].kind) entry->second = i;
+  }
+  for (const auto& [lane, i] : worst) {
+    const Write& write = stage[i];
+    switch (outcomes[i].kind) {
+      case WriteOutcome::Kind::Done:
+        object.lanes.succeeded(write.lane);
+        break;
+      case WriteOutcome::Kind::Stale:
+        object.lanes.stale(write.lane, write.marker, outcomes[i].answer.error(), loop.now(),
+                           random);
+        break;
+      case WriteOutcome::Kind::Failed:
+        object.lanes.failed(write.lane, write.marker, outcomes[i].answer.error(), loop.now(),
+                            random);
+        break;
+      case WriteOutcome::Kind::Stopped:
+        break;  // whoever starts next reads what there is
+    }
+  }
+}
+
+Task<bool> Runtime::Impl::write_status(ObjectPtr object, Write status, Pass& pass) {
+  if (status.lane.empty()) status.lane = kStatusLane;
+  if (object->lanes.is_withheld(status.lane, loop.now())) {
+    pass.retry(object->lanes.retry_at(status.lane));
+    co_return false;
+  }
+  Stage stage;
+  stage.push_back(std::move(status));
+  const auto fingerprint = fingerprint_of(stage);
+  if (const auto until = object->guard.hold(fingerprint, loop.now())) {
+    pass.retry(*until);
+    co_return false;
+  }
+  const std::string written = describe(stage.front());
+  const auto revision = [this, &object] {
+    const auto meta = caches.meta(object->controller->spec.primary, object->key);
+    return meta ? meta->resource_version : 0;
+  };
+  const auto before = revision();
+  if (!co_await run_stage(object, std::move(stage))) co_return true;
+  // A status that changed nothing needs no second look.
+  if (revision() == before) co_return false;
+  if (object->guard.made(fingerprint, loop.now(), random))
+    report_unsettled(object->controller->spec.name, object->key, written);
+  co_return true;
+}
+
+void Runtime::Impl::report(Object& object, const Write& write, const WriteOutcome& outcome) {
+  using Kind = WriteOutcome::Kind;
+  const ControllerSpec& spec = object.controller->spec;
+  if (outcome.kind == Kind::Stopped) return;
+  if (observer) observer->wrote(spec.name, write, outcome.answer);
+  const auto level = outcome.kind == Kind::Failed                              ? &log::warn
+                     : outcome.kind == Kind::Done && write.subresource.empty() ? &log::info
+                                                                               : &log::debug;
+  const auto message = outcome.kind == Kind::Done    ? "wrote"
+                       : outcome.kind == Kind::Stale ? "a write met a newer world"
+                                                     : "cannot write";
+  const std::string what = write.kind == WriteKind::External ? write.target : write.resource.plural;
+  const std::string error = outcome.answer ? std::string() : outcome.answer.error().message;
+  const ObjectKey target{write.key.namespace_, outcome.name};
+  level(message, {{"controller", spec.name},
+                  {"object", object.key.to_string()},
+                  {"verb", verb_of(write.kind)},
+                  {"resource", what},
+                  {"subresource", write.subresource},
+                  {"target", target.to_string()},
+                  {"why", write.why},
+                  {"error", error}});
+  if (outcome.kind == Kind::Done && write.done_event)
+    record(object, fill_in(*write.done_event, outcome.name, outcome.answer));
+  if (outcome.kind == Kind::Failed && write.failed_event)
+    record(object, fill_in(*write.failed_event, outcome.name, outcome.answer));
+}
+
+// An event of the plan is recorded once, until a plan lacks it or the object's spec changes.
+void Runtime::Impl::record(Object& object, const std::vector<EventNote>& noted) {
+  std::set<std::string> current;
+  for (const auto& event : noted) {
+    std::string identity = std::to_string(object.generation);
+    identity += event.type == EventType::Warning ? "\nWarning\n" : "\nNormal\n";
+    identity += event.reason + "\n" + event.action + "\n" + event.note;
+    if (current.insert(identity).second && !object.events.contains(identity)) record(object, event);
+  }
+  object.events = std::move(current);
+}
+
+void Runtime::Impl::record(Object& object, const EventNote& event) {
+  events.record(object.controller->spec.reporting_controller, object.self, event);
+}
+
+}  // namespace manta::kube
