@@ -1,0 +1,152 @@
+#include "local/images/prepared_images.h"
+
+#include "local/images/image_name.h"
+#include "local/images/image_pull.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <fstream>
+
+namespace manta::local {
+namespace {
+namespace fs = std::filesystem;
+
+struct NameCase {
+  const char* name;
+  const char* version;  // null: no Ray image
+  const char* python = "";
+  const char* accelerator = "";
+};
+const NameCase kNames[] = {
+    {"rayproject/ray:2.52.0", "2.52.0"},
+    {"docker.io/rayproject/ray:2.52.0-py310", "2.52.0", "3.10"},
+    {"rayproject/ray:2.9.3-py39-cpu", "2.9.3", "3.9", "cpu"},
+    {"rayproject/ray:2.46.0-py312-cu121-aarch64", "2.46.0", "3.12", "cu121"},
+    {"rayproject/ray-ml:2.5.0-gpu", "2.5.0", "", "gpu"},
+    {"rayproject/ray", "latest"},
+    {"rayproject/ray:nightly", "nightly"},
+    {"rayproject/ray:2.52.0@sha256:abc", "2.52.0"},
+    {"rayproject/rayon:1", nullptr},
+    {"busybox", nullptr},
+};
+TEST(ParseRayImage, Table) {
+  for (const auto& row : kNames) {
+    const auto image = parse_ray_image(row.name);
+    ASSERT_EQ(image.has_value(), row.version != nullptr) << row.name;
+    if (!image) continue;
+    EXPECT_EQ(image->version, row.version) << row.name;
+    EXPECT_EQ(image->python, row.python) << row.name;
+    EXPECT_EQ(image->accelerator, row.accelerator) << row.name;
+  }
+}
+
+class Images : public testing::Test {
+ protected:
+  void SetUp() override {
+    char folder[] = "/tmp/manta-images-XXXXXX";
+    ASSERT_NE(::mkdtemp(folder), nullptr);
+    folder_ = folder;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void prepare(const std::string& version, const std::string& python) {
+    const auto venv = index().env_folder(version, python);
+    fs::create_directories(venv / "bin");
+    fs::create_directories(venv / "lib" / ("python" + python) / "site-packages" /
+                           ("ray-" + version + ".dist-info"));
+    std::ofstream(venv / "bin" / "python") << "";
+    auto image = *inspect_venv(venv);
+    image.name = ray_image_name(version, python);
+    image.pulled = true;
+    ASSERT_TRUE(index().put(image));
+  }
+  ImageIndex index() const { return ImageIndex(folder_); }
+  Result<ImageRoot> resolve(const std::string& name) const {
+    return PreparedImages(index()).resolve(name);
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Images, VersionAndPythonAreFound) {
+  prepare("2.52.0", "3.10");
+  prepare("2.60.0", "3.11");
+  for (const auto* name : {"rayproject/ray:2.52.0", "rayproject/ray:2.52.0-py310",
+                           "docker.io/rayproject/ray:2.52.0-cpu"}) {
+    const auto root = resolve(name);
+    ASSERT_TRUE(root) << name;
+    EXPECT_EQ(root->venv, index().env_folder("2.52.0", "3.10")) << name;
+    EXPECT_EQ(root->notice, "") << name;
+  }
+}
+
+TEST_F(Images, UnpreparedTagFallsBackAndSaysHowToGetIt) {
+  prepare("2.9.0", "3.10");
+  prepare("2.60.0", "3.11");
+  const auto root = resolve("rayproject/ray:2.41.0-py39");
+  ASSERT_TRUE(root);
+  EXPECT_EQ(root->venv, index().env_folder("2.60.0", "3.11"));
+  EXPECT_NE(root->notice.find("manta image pull rayproject/ray:2.41.0-py39"), std::string::npos);
+}
+
+TEST_F(Images, ChosenDefaultWins) {
+  prepare("2.9.0", "3.10");
+  prepare("2.60.0", "3.11");
+  ASSERT_TRUE(index().set_default("rayproject/ray:2.9.0-py310"));
+  EXPECT_EQ(resolve("rayproject/ray")->venv, index().env_folder("2.9.0", "3.10"));
+  EXPECT_FALSE(index().set_default("nothing"));
+}
+
+TEST_F(Images, GpuImageRunsWithANotice) {
+  prepare("2.60.0", "3.11");
+  EXPECT_NE(resolve("rayproject/ray:2.60.0-gpu")->notice.find("no gpu libraries"),
+            std::string::npos);
+}
+
+TEST_F(Images, OtherImageNamesTheCommandThatAddsIt) {
+  const auto root = resolve("redis:7");
+  ASSERT_FALSE(root);
+  EXPECT_EQ(root.error().code, ErrorCode::NotFound);
+  EXPECT_NE(root.error().message.find("manta image add redis:7 --root DIR | --venv DIR"),
+            std::string::npos);
+}
+
+TEST_F(Images, NoRayAtAllSaysSo) {
+  EXPECT_NE(resolve("rayproject/ray:2.60.0").error().message.find("manta image pull --default"),
+            std::string::npos);
+}
+
+TEST_F(Images, AddedRootIsUsedUnderItsName) {
+  ASSERT_TRUE(index().put({.name = "my/app:1", .is_venv = false, .path = folder_}));
+  EXPECT_EQ(resolve("docker.io/my/app:1")->kind, ImageRoot::Kind::Root);
+}
+
+TEST_F(Images, RemovingAPulledOneFreesItsFolder) {
+  prepare("2.60.0", "3.11");
+  ASSERT_TRUE(index().remove("rayproject/ray:2.60.0-py311"));
+  EXPECT_FALSE(fs::exists(index().env_folder("2.60.0", "3.11")));
+  EXPECT_FALSE(resolve("rayproject/ray:2.60.0"));
+}
+
+TEST_F(Images, RemovingAnAddedOneLeavesTheUsersFolder) {
+  const auto folder = folder_ / "mine";
+  fs::create_directories(folder);
+  ASSERT_TRUE(index().put({.name = "mine", .is_venv = false, .path = folder}));
+  ASSERT_TRUE(index().remove("mine"));
+  EXPECT_TRUE(fs::exists(folder));
+}
+
+TEST_F(Images, HalfMadeEnvironmentIsNoImage) {
+  fs::create_directories(index().env_folder("2.60.0", "3.11") / "bin");
+  EXPECT_TRUE(index().list().empty());
+}
+
+TEST_F(Images, OnlyRayCanBePulled) {
+  const auto answer = pull_image(index(), "redis:7", {});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::Invalid);
+}
+
+}  // namespace
+}  // namespace manta::local
