@@ -1,0 +1,236 @@
+#include "controllers/raycluster/objects.h"
+
+#include "base/hash.h"
+#include "controllers/writes.h"
+#include "ray/builders/access.h"
+#include "ray/builders/cluster_facts.h"
+#include "ray/builders/ingress.h"
+#include "ray/builders/service.h"
+#include "ray/labels.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+
+namespace manta::controllers::raycluster {
+namespace {
+
+const kube::Resource kRoutes = {"route.openshift.io", "v1", "routes", "Route", true};
+
+// Labels, annotations and spec: all of it is ours, so whatever differs is put right.
+bool ingress_differs(const kube::SpecView& live, Json& wanted) {
+  auto& spec = ensure(wanted, {"spec"});
+  // Without an opinion of ours the class that admission chose stays.
+  if (!find(spec, {"ingressClassName"}))
+    if (const auto* chosen = find(live.spec, {"ingressClassName"}))
+      spec.as_object()["ingressClassName"] = *chosen;
+  const auto same = [](const kube::StringMap& map, const JsonObject& object) {
+    if (map.size() != object.size()) return false;
+    for (const auto& [key, value] : map) {
+      const auto* found = object.if_contains(key);
+      if (!found || !found->is_string() || found->get_string() != value) return false;
+    }
+    return true;
+  };
+  return !same(live.meta.labels, object_at(wanted, {"metadata", "labels"})) ||
+         !same(live.meta.annotations, object_at(wanted, {"metadata", "annotations"})) ||
+         canonical_json(live.spec) != canonical_json(spec);
+}
+
+std::array<std::uint8_t, 32> token_bytes(const Settings& settings, std::string_view uid, Time now) {
+  // A digest keyed by this process's secret: nobody without it can tell the token from chance.
+  const auto hex = sha256_hex(
+      fmt::format("{}/auth-token/{}/{}", settings.seed, uid, now.time_since_epoch().count()));
+  std::array<std::uint8_t, 32> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<std::uint8_t>(std::stoi(hex.substr(2 * i, 2), nullptr, 16));
+  return bytes;
+}
+
+}  // namespace
+
+kube::Write create_with_events(const kube::Resource& resource, Json body, std::string_view lane,
+                               std::string_view kind_in_reason, std::string_view what) {
+  auto write = create(resource, std::move(body), lane);
+  const auto name = created_key(write.body);
+  write.done_event = normal(fmt::format("Created{}", kind_in_reason), "Create",
+                            fmt::format("Created {} {}", what, name));
+  write.failed_event = warning(fmt::format("FailedToCreate{}", kind_in_reason), "Create",
+                               fmt::format("Failed creating {} {}, {{error}}", what, name));
+  return write;
+}
+
+void plan_autoscaler_account(const RayClusterSeen& seen, ObjectsDecision& out) {
+  const auto& cluster = *seen.cluster;
+  if (!ray::autoscaling_enabled(cluster.spec)) return;
+  const auto account = service_account_name(cluster);
+  const bool users_own =
+      !string_at(cluster.spec.headGroupSpec.template_, {"spec", "serviceAccountName"}).empty();
+  if (!seen.service_account && users_own) {
+    out.blocked = fmt::format("ServiceAccount {} is not there", account);
+    out.events.push_back(warning(
+        "AutoscalerServiceAccountNotFound", "Validate",
+        fmt::format(
+            "Failed to reconcile RayCluster {}. If users specify ServiceAccountName for the "
+            "head Pod, they need to create a ServiceAccount themselves. However, "
+            "ServiceAccount {} is not found. Please create one. See the PR description of "
+            "https://github.com/ray-project/kuberay/pull/1128 for more details.",
+            seen.key().to_string(), account)));
+    return;
+  }
+  const auto add = [&](const kube::Resource& resource, Json body, std::string_view reason,
+                       std::string_view what) {
+    auto write = create_with_events(resource, std::move(body), "account", reason, what);
+    write.tolerate = {ErrorCode::AlreadyExists};  // names over 50 characters are looked up in full
+    out.writes.push_back(std::move(write));
+  };
+  if (!seen.service_account)
+    add(kube::kServiceAccounts, ray::build_autoscaler_service_account(cluster), "ServiceAccount",
+        "service account");
+  if (!seen.role) add(kube::kRoles, ray::build_autoscaler_role(cluster), "Role", "role");
+  if (!seen.role_binding)
+    add(kube::kRoleBindings, ray::build_autoscaler_role_binding(cluster), "RoleBinding",
+        "role binding");
+}
+
+void plan_ingress(const RayClusterSeen& seen, const Settings& settings, ObjectsDecision& out) {
+  const auto& cluster = *seen.cluster;
+  if (!ray::is_true(cluster.spec.headGroupSpec.enableIngress)) return;
+  if (settings.openshift_routes) {
+    if (seen.route) return;
+    out.writes.push_back(
+        create_with_events(kRoutes, ray::build_head_route(cluster), "ingress", "Route", "route"));
+    out.writes.back().tolerate = {ErrorCode::AlreadyExists};
+    return;
+  }
+  auto wanted = ray::build_head_ingress(cluster);
+  const auto name = created_key(wanted);
+  if (!seen.ingress) {
+    out.writes.push_back(
+        create_with_events(kube::kIngresses, std::move(wanted), "ingress", "Ingress", "ingress"));
+    return;
+  }
+  const auto* owner = seen.ingress->meta.controller_owner();
+  if (!owner || owner->uid != cluster.meta.uid) {
+    out.events.push_back(warning("FailedToCreateIngress", "Create",
+                                 fmt::format("Ingress {} already exists and is not owned by this "
+                                             "RayCluster; not modifying it",
+                                             name)));
+    return;
+  }
+  if (!ingress_differs(*seen.ingress, wanted)) return;
+  auto& metadata = ensure(wanted, {"metadata"}).as_object();
+  metadata["resourceVersion"] = std::to_string(seen.ingress->meta.resource_version);
+  metadata["uid"] = seen.ingress->meta.uid;
+  out.writes.push_back(
+      {.kind = kube::WriteKind::Update,
+       .resource = kube::kIngresses,
+       .key = seen.ingress->meta.key,
+       .body = std::move(wanted),
+       .lane = "ingress",
+       .done_event = normal("UpdatedIngress", "Update", fmt::format("Updated ingress {}", name)),
+       .failed_event = warning("FailedToUpdateIngress", "Update",
+                               fmt::format("Failed updating ingress {}, {{error}}", name)),
+       .why = "the Ingress differs from what the cluster asks for"});
+}
+
+void plan_auth_secret(const RayClusterSeen& seen, const Settings& settings, Time now,
+                      ObjectsDecision& out) {
+  if (!ray::needs_auth_secret(seen.spec()) || seen.auth_secret) return;
+  out.writes.push_back(create(
+      kube::kSecrets,
+      ray::build_auth_secret(*seen.cluster, token_bytes(settings, seen.cluster->meta.uid, now)),
+      "secret"));
+}
+
+void plan_services(const RayClusterSeen& seen, const Settings& settings, ObjectsDecision& out) {
+  const auto& cluster = *seen.cluster;
+  if (seen.head_services.empty())
+    out.writes.push_back(create_with_events(kube::kServices,
+                                            ray::build_head_service(cluster, settings.build),
+                                            "services", "Service", "service"));
+  if (needs_headless_service(cluster.spec) && !seen.headless_service)
+    out.writes.push_back(create_with_events(kube::kServices,
+                                            ray::build_headless_worker_service(cluster), "services",
+                                            "Service", "service"));
+  if (cluster.meta.annotation(ray::kAnnotationEnableServeService) == "true" &&
+      !seen.serve_service) {
+    auto service = ray::build_serve_service(cluster);
+    if (service)
+      out.writes.push_back(create(kube::kServices, std::move(*service), "serve"));
+    else
+      out.blocked = service.error().message;
+  }
+}
+
+void plan_gcs_claim(const RayClusterSeen& seen, ObjectsDecision& out) {
+  const auto& cluster = *seen.cluster;
+  if (ray::gcs_store(cluster) != ray::GcsStore::RocksDb) return;
+  const auto name = ray::gcs_claim_name(cluster);
+  if (!ray::needs_gcs_claim(cluster)) {  // the user's own, never touched
+    if (!seen.gcs_claim)
+      out.events.push_back(
+          warning("FailedToCreatePVC", "Validate",
+                  fmt::format("GcsFaultToleranceOptions.Storage.ClaimName \"{}\" not found in "
+                              "namespace {}; the head Pod will not start until it exists",
+                              name, seen.key().namespace_)));
+    return;
+  }
+  const auto key = fmt::format("{}/{}", seen.key().namespace_, name);
+  if (!seen.gcs_claim) {
+    auto write = create(kube::kPersistentVolumeClaims, ray::build_gcs_claim(cluster), "claim");
+    write.done_event = normal("CreatedPVC", "Create", "Created GCS storage PVC " + key);
+    write.failed_event =
+        warning("FailedToCreatePVC", "Create",
+                fmt::format("Failed to create GCS storage PVC {}, {{error}}", key));
+    out.writes.push_back(std::move(write));
+    return;
+  }
+  const auto& live = *seen.gcs_claim;
+  if (const auto drift = ray::gcs_claim_drift(cluster, Json{{"spec", live.spec}}); !drift.empty())
+    out.events.push_back(
+        warning("FailedToCreatePVC", "Update",
+                fmt::format("GCS storage PVC {} already exists and cannot be reconfigured in place "
+                            "({}); delete the PVC to recreate it with the new settings",
+                            key, drift)));
+  const auto& storage = cluster.spec.gcsFaultToleranceOptions->storage;
+  const bool retain = storage && storage->deletionPolicy == "Retain";
+  const auto* owner = live.meta.controller_owner();
+  const bool ours = owner && owner->uid == cluster.meta.uid;
+  const bool namesake =
+      owner && !ours && owner->kind == "RayCluster" && owner->name == cluster.meta.key.name;
+  if (owner && !ours && !namesake) {
+    out.blocked = fmt::format("claim {} belongs to {} {}", key, owner->kind, owner->name);
+    return;
+  }
+  if (ours == !retain) return;
+  JsonArray owners;
+  for (const auto& other : live.meta.owners)
+    if (!other.controller) owners.push_back(kube::to_json(other));
+  if (!retain) owners.push_back(ray::owner_json(cluster.meta, ray::kKindRayCluster));
+  if (retain && !owner) return;
+  out.writes.push_back(
+      {.kind = kube::WriteKind::Patch,
+       .resource = kube::kPersistentVolumeClaims,
+       .key = live.meta.key,
+       .body = {{"metadata",
+                 {{"ownerReferences", std::move(owners)},
+                  {"uid", live.meta.uid},
+                  {"resourceVersion", std::to_string(live.meta.resource_version)}}}},
+       .lane = "claim",
+       .why = "the claim's owner is not what deletionPolicy says"});
+}
+
+ObjectsDecision decide_objects(const RayClusterSeen& seen, const Settings& settings, Time now) {
+  ObjectsDecision out;
+  plan_autoscaler_account(seen, out);
+  if (!out.blocked.empty()) return out;
+  plan_ingress(seen, settings, out);
+  plan_auth_secret(seen, settings, now, out);
+  plan_services(seen, settings, out);
+  plan_gcs_claim(seen, out);
+  return out;
+}
+
+}  // namespace manta::controllers::raycluster

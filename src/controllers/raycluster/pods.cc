@@ -1,0 +1,177 @@
+#include "controllers/raycluster/pods.h"
+
+#include "controllers/naming.h"
+#include "controllers/raycluster/pod_health.h"
+#include "controllers/writes.h"
+#include "ray/builders/cluster_facts.h"
+#include "ray/builders/pod.h"
+#include "ray/labels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace manta::controllers::raycluster {
+namespace {
+
+kube::Write delete_pod(const kube::PodView& pod, std::string_view lane, std::string_view marker,
+                       std::string why) {
+  auto write = remove(kube::kPods, pod.meta, lane);
+  write.marker = std::string(marker);
+  write.why = std::move(why);
+  return write;
+}
+
+kube::Write delete_worker(const RayClusterSeen& seen, const ray::WorkerGroupSpec& group,
+                          const PodRemoval& removal) {
+  using Cause = PodRemoval::Cause;
+  const auto& pod = *removal.pod;
+  const auto key = pod.meta.key.to_string();
+  auto write = delete_pod(pod, group_lane(group.groupName), "FailedDeleteWorkerPod", removal.why);
+  const auto events = [&](std::string done, std::string failed) {
+    write.done_event = normal("DeletedWorkerPod", "Delete", std::move(done));
+    write.failed_event = warning("FailedToDeleteWorkerPod", "Delete", failed + ", {error}");
+  };
+  switch (removal.cause) {
+    case Cause::Unhealthy:
+      events("Deleted worker Pod " + describe_pod(pod),
+             "Failed deleting worker Pod " + describe_pod(pod));
+      break;
+    case Cause::Named:
+      events("Deleted pod " + key, "Failed deleting pod " + key);
+      break;
+    case Cause::Surplus:
+      events("Deleted Pod " + key, "Failed deleting Pod " + key);
+      break;
+    case Cause::Replica: {
+      auto state = describe_pod(pod).substr(key.size());
+      events(
+          fmt::format("Deleted worker Pod {} for group {}: {}", key, group.groupName, removal.why),
+          fmt::format("Failed deleting worker Pod {} for group {}{}", key, group.groupName, state));
+      break;
+    }
+  }
+  return write;
+}
+
+kube::Write create_worker(const RayClusterSeen& seen, const ray::WorkerGroupSpec& group,
+                          const NewWorker& worker, const Settings& settings, Time now) {
+  ray::WorkerSlot slot{.replica_index = std::max(worker.replica_index, 0),
+                       .host_index = std::max(worker.host_index, 0)};
+  if (worker.replica_number >= 0)
+    slot.replica_name = fmt::format(
+        "{}-{}", group.groupName,
+        derived_suffix(seen.cluster->meta.uid,
+                       fmt::format("{}/{}", group.groupName, worker.replica_number), now));
+  auto write =
+      create(kube::kPods, ray::build_worker_pod(*seen.cluster, group, slot, settings.build),
+             group_lane(group.groupName));
+  write.marker = "FailedCreateWorkerPod";
+  write.done_event = normal("CreatedWorkerPod", "Create",
+                            fmt::format("Created worker Pod {}", created_key(write.body)));
+  write.failed_event =
+      warning("FailedToCreateWorkerPod", "Create",
+              fmt::format("Failed to create worker Pod for the cluster {}, {{error}}",
+                          seen.key().to_string()));
+  write.why = "fewer Pods than desired";
+  return write;
+}
+
+// Its Pods go with one call, and none comes while it sleeps.
+kube::Stage suspended_group_writes(const RayClusterSeen& seen, const ray::WorkerGroupSpec& group,
+                                   const Pods& pods) {
+  auto writes = delete_all(
+      seen, pods,
+      fmt::format("{},{}={}", all_pods_selector(seen), ray::kLabelGroup, group.groupName),
+      group_lane(group.groupName));
+  for (auto& write : writes) {
+    write.marker = "FailedDeleteWorkerPod";
+    write.why = "the worker group is suspended";
+    write.done_event =
+        normal("DeletedWorkerPod", "Delete",
+               fmt::format("Deleted all pods for suspended worker group {} in RayCluster {}",
+                           group.groupName, seen.key().to_string()));
+    write.failed_event = warning(
+        "FailedToDeleteWorkerPodCollection", "Delete",
+        fmt::format(
+            "Failed deleting worker Pods for suspended group {} in RayCluster {}, {{error}}",
+            group.groupName, seen.key().to_string()));
+  }
+  return writes;
+}
+
+}  // namespace
+
+std::string group_lane(std::string_view group) { return fmt::format("group/{}", group); }
+
+std::string all_pods_selector(const RayClusterSeen& seen) {
+  return fmt::format("{}={}", ray::kLabelCluster, seen.key().name);
+}
+
+kube::Stage delete_all(const RayClusterSeen& seen, const Pods& pods, std::string selector,
+                       std::string_view lane) {
+  if (std::ranges::all_of(pods, [](const auto& pod) { return is_deleting(*pod); })) return {};
+  return {{.kind = kube::WriteKind::DeleteCollection,
+           .resource = kube::kPods,
+           .key = {seen.key().namespace_, {}},
+           .label_selector = std::move(selector),
+           .lane = std::string(lane)}};
+}
+
+kube::Stage head_writes(const RayClusterSeen& seen, const HeadDecision& head,
+                        const Settings& settings) {
+  switch (head.step) {
+    case HeadStep::Keep:
+    case HeadStep::Hold:
+      return {};
+    case HeadStep::Delete: {
+      const auto heads = pods_of_type(seen.pods, ray::kNodeTypeHead);
+      const auto& pod = *heads.front();
+      auto write = delete_pod(pod, kHeadLane, "FailedDeleteHeadPod", head.why);
+      write.done_event =
+          normal("DeletedHeadPod", "Delete", "Deleted head Pod " + describe_pod(pod));
+      write.failed_event = warning("FailedToDeleteHeadPod", "Delete",
+                                   "Failed deleting head Pod " + describe_pod(pod) + ", {error}");
+      return {std::move(write)};
+    }
+    case HeadStep::Create: {
+      auto write =
+          create(kube::kPods, ray::build_head_pod(*seen.cluster, settings.build), kHeadLane);
+      const auto key = created_key(write.body);
+      write.marker = "FailedCreateHeadPod";
+      write.done_event = normal("CreatedHeadPod", "Create", "Created head Pod " + key);
+      write.failed_event = warning("FailedToCreateHeadPod", "Create",
+                                   fmt::format("Failed to create head Pod {}, {{error}}", key));
+      write.why = head.why;
+      return {std::move(write)};
+    }
+  }
+  return {};
+}
+
+kube::Stage group_writes(const RayClusterSeen& seen, const Settings& settings, Time now) {
+  kube::Stage stage;
+  const bool autoscaled = ray::autoscaling_enabled(seen.spec());
+  for (const auto& group : seen.spec().workerGroupSpecs) {
+    const auto pods = pods_of_group(seen.pods, group.groupName);
+    if (ray::is_true(group.suspend)) {
+      for (auto& write : suspended_group_writes(seen, group, pods))
+        stage.push_back(std::move(write));
+      continue;
+    }
+    const GroupSeen group_seen{.pods = pods,
+                               .cluster = seen.pods,
+                               .surplus_may_go = !autoscaled || settings.random_pod_delete,
+                               .index_replicas = settings.build.multi_host_indexing};
+    const bool replicas = group.numOfHosts > 1 && settings.build.multi_host_indexing;
+    const auto decision =
+        replicas ? decide_replicas(group, group_seen) : decide_group(group, group_seen);
+    for (const auto& removal : decision.remove)
+      stage.push_back(delete_worker(seen, group, removal));
+    for (const auto& worker : decision.create)
+      stage.push_back(create_worker(seen, group, worker, settings, now));
+  }
+  return stage;
+}
+
+}  // namespace manta::controllers::raycluster

@@ -1,0 +1,33 @@
+// The writes of Pods: head, worker groups, and all of them at once. Source: spec/02 §3, §4, §7, §9.
+#pragma once
+
+#include "controllers/raycluster/head_pod.h"
+#include "controllers/raycluster/seen.h"
+#include "controllers/raycluster/worker_group.h"
+#include "controllers/settings.h"
+#include "kube/plan.h"
+
+#include <vector>
+
+namespace manta::controllers::raycluster {
+
+/// The lane of a group's writes: one group's failure delays no other.
+std::string group_lane(std::string_view group);
+inline constexpr std::string_view kHeadLane = "head";
+inline constexpr std::string_view kAllPodsLane = "all-pods";
+
+/// Creates or deletes the head, as decided; nothing otherwise.
+kube::Stage head_writes(const RayClusterSeen& seen, const HeadDecision& head,
+                        const Settings& settings);
+
+/// Every worker group's writes. `now` goes into the names of new multi-host replicas.
+kube::Stage group_writes(const RayClusterSeen& seen, const Settings& settings, Time now);
+
+/// One call that deletes every Pod with these labels; nothing when all of `pods` are going already.
+kube::Stage delete_all(const RayClusterSeen& seen, const Pods& pods, std::string selector,
+                       std::string_view lane);
+
+/// The selector of all of a cluster's Pods.
+std::string all_pods_selector(const RayClusterSeen& seen);
+
+}  // namespace manta::controllers::raycluster

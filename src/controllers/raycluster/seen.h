@@ -1,0 +1,47 @@
+// What the caches show of one RayCluster and of everything that belongs to it.
+#pragma once
+
+#include "controllers/settings.h"
+#include "kube/plan.h"
+#include "kube/views.h"
+#include "ray/types.h"
+
+#include <memory>
+#include <vector>
+
+namespace manta::controllers::raycluster {
+
+using PodPtr = std::shared_ptr<const kube::PodView>;
+using Pods = std::vector<PodPtr>;
+
+struct RayClusterSeen {
+  std::shared_ptr<const ray::RayCluster> cluster = {};
+  Pods pods = {};  // label ray.io/cluster; every node type, those being deleted too; by name
+
+  std::vector<std::shared_ptr<const kube::ServiceView>> head_services =
+      {};  // by selector, spec/02 §1
+  bool headless_service = false;
+  bool serve_service = false;
+  bool auth_secret = false;
+  bool service_account = false;
+  bool role = false;
+  bool role_binding = false;
+  std::shared_ptr<const kube::SpecView> ingress = {};    // of our name, whoever owns it
+  bool route = false;                                    // any with our label
+  std::shared_ptr<const kube::SpecView> gcs_claim = {};  // the user's or ours
+  std::vector<std::shared_ptr<const kube::JobView>> cleanup_jobs = {};
+
+  const ray::RayClusterSpec& spec() const { return cluster->spec; }
+  const kube::ObjectKey& key() const { return cluster->meta.key; }
+};
+
+/// Pods of this node type (spec/02 §1, association selectors).
+Pods pods_of_type(const Pods& pods, std::string_view node_type);
+/// Pods of this worker group: ray.io/group alone, as upstream selects them.
+Pods pods_of_group(const Pods& pods, std::string_view group);
+bool is_deleting(const kube::PodView& pod);
+
+/// The head template's account, else the cluster's name.
+std::string service_account_name(const ray::RayCluster& cluster);
+
+}  // namespace manta::controllers::raycluster

@@ -1,0 +1,49 @@
+#include "controllers/raycluster/validation.h"
+
+#include "controllers/writes.h"
+#include "ray/builders/cluster_facts.h"
+#include "ray/validation.h"
+
+#include <fmt/format.h>
+
+namespace manta::controllers::raycluster {
+namespace {
+
+constexpr std::string_view kInvalidSpec = "InvalidRayClusterSpec";
+
+Validity refuse(std::string_view reason, std::string_view lead, const ray::RayCluster& cluster,
+                std::string_view separator, std::string_view error) {
+  return {.valid = false,
+          .events = {warning(
+              reason, "Validate",
+              fmt::format("{} {}{} {}", lead, cluster.meta.key.to_string(), separator, error))}};
+}
+
+}  // namespace
+
+Validity validate(const RayClusterSeen& seen, const Settings& settings) {
+  const auto& cluster = *seen.cluster;
+  const auto gates = validation_gates(settings);
+  if (auto ok = ray::validate_cluster_metadata(cluster.meta); !ok)
+    return refuse("InvalidRayClusterMetadata", "The RayCluster metadata is invalid", cluster, ":",
+                  ok.error().message);
+  if (auto ok = ray::validate_cluster_spec(cluster.spec, cluster.meta.annotations, gates); !ok)
+    return refuse(kInvalidSpec, "The RayCluster spec is invalid", cluster, ":", ok.error().message);
+  if (ray::mtls_enabled(cluster.spec, settings.build) && !settings.cert_manager)
+    return refuse(kInvalidSpec, "The RayCluster spec is invalid", cluster, ":",
+                  "tlsOptions requires cert-manager, but cert-manager is not installed");
+  if (auto ok = ray::validate_cluster_upgrade(cluster.spec, cluster.meta.labels); !ok)
+    return refuse(kInvalidSpec, "The RayCluster UpgradeStrategy is invalid", cluster, ":",
+                  ok.error().message);
+  if (auto ok = ray::validate_cluster_status(cluster.status); !ok)
+    return refuse("InvalidRayClusterStatus", "The RayCluster status is invalid", cluster, ",",
+                  ok.error().message);
+  Validity out;
+  if (const auto note = ray::autoscaler_v1_warning(cluster.spec))
+    out.events.push_back(warning(
+        kInvalidSpec, "Validate",
+        fmt::format("RayCluster spec warning {}: {}", cluster.meta.key.to_string(), *note)));
+  return out;
+}
+
+}  // namespace manta::controllers::raycluster

@@ -1,0 +1,190 @@
+#include "controllers/rayjob/children.h"
+
+#include "controllers/writes.h"
+#include "ray/builders/children.h"
+#include "ray/builders/scheduler_metadata.h"
+#include "ray/builders/service.h"
+#include "ray/builders/submitter.h"
+#include "ray/labels.h"
+
+#include <fmt/format.h>
+
+namespace manta::controllers::rayjob {
+namespace {
+
+void set_events(kube::Write& write, std::string_view verb, std::string_view reason,
+                std::string done, std::string failed) {
+  const auto action = verb == "Created" ? "Create" : verb == "Updated" ? "Update" : "Delete";
+  const auto bare = verb == "Created" ? "Create" : verb == "Updated" ? "Update" : "Delete";
+  write.done_event = normal(fmt::format("{}{}", verb, reason), action, std::move(done));
+  write.failed_event =
+      warning(fmt::format("FailedTo{}{}", bare, reason), action, std::move(failed));
+}
+
+kube::ObjectKey cluster_key(const Draft& draft) {
+  return {draft.seen.key().namespace_, draft.status.rayClusterName};
+}
+
+// The RayJob as builders should see it: with the status that is being decided.
+ray::RayJob job_with_status(const Draft& draft) {
+  auto job = draft.job();
+  job.status = draft.status;
+  return job;
+}
+
+}  // namespace
+
+bool ensure_cluster(Draft& draft) {
+  if (draft.seen.cluster) return true;
+  const auto key = cluster_key(draft).to_string();
+  if (selects_cluster(draft.spec())) {
+    draft.plan.events.push_back(
+        warning("RayClusterNotFound", "Validate",
+                fmt::format("RayCluster {} set in the clusterSelector is not found. It must be "
+                            "created manually",
+                            key)));
+    return false;  // its creation brings us back
+  }
+  auto cluster = ray::build_cluster_for_job(job_with_status(draft), draft.settings.build);
+  if (!cluster) {
+    draft.plan.events.push_back(
+        warning("FailedToCreateRayCluster", "Create",
+                fmt::format("Failed to create RayCluster {}: {}", key, cluster.error().message)));
+    return false;
+  }
+  auto write = create(ray::kRayClusters, std::move(*cluster), "cluster");
+  set_events(write, "Created", "RayCluster", "Created RayCluster " + key,
+             fmt::format("Failed to create RayCluster {}: {{error}}", key));
+  write.why = "the RayJob has no cluster";
+  draft.plan.stage().push_back(std::move(write));
+  return false;
+}
+
+bool ensure_submitter(Draft& draft) {
+  if (draft.seen.submitter) return true;
+  const auto key = draft.seen.key().to_string();
+  auto job =
+      ray::build_submitter_job(job_with_status(draft), *draft.seen.cluster, draft.settings.build);
+  if (!job) {
+    draft.plan.events.push_back(warning(
+        "FailedToCreateRayJobSubmitter", "Create",
+        fmt::format("Failed to create new Kubernetes Job {}: {}", key, job.error().message)));
+    return false;
+  }
+  auto write = create(kube::kJobs, std::move(*job), "submitter");
+  set_events(write, "Created", "RayJobSubmitter", "Created Kubernetes Job " + key,
+             fmt::format("Failed to create new Kubernetes Job {}: {{error}}", key));
+  write.why = "the RayCluster is ready";
+  draft.plan.stage().push_back(std::move(write));
+  return false;
+}
+
+void ensure_head_service(Draft& draft) {
+  if (selects_cluster(draft.spec())) return;
+  auto wanted = ray::build_head_service(draft.job(), *draft.seen.cluster, draft.settings.build);
+  const auto key = created_key(wanted);
+  if (!draft.seen.service) {
+    auto write = create(kube::kServices, std::move(wanted), "service");
+    set_events(write, "Created", "Service", "Created the service " + key,
+               fmt::format("Failed to create the service {}, {{error}}", key));
+    draft.plan.stage().push_back(std::move(write));
+    return;
+  }
+  const auto& live = *draft.seen.service;
+  const auto selected = live.selector.find(ray::kLabelCluster);
+  if (selected != live.selector.end() && selected->second == draft.seen.cluster->meta.key.name)
+    return;
+  // RC-26: a Service of that name may belong to a RayCluster of the RayJob's name.
+  const auto* owner = live.meta.controller_owner();
+  if (!owner || owner->uid != draft.job().meta.uid) return;
+  auto& spec = ensure(wanted, {"spec"}).as_object();
+  for (const auto& [label, value] : live.selector)
+    if (auto& selector = ensure(wanted, {"spec", "selector"}).as_object();
+        !selector.contains(label))
+      selector[label] = nullptr;  // a merge patch removes by null
+  spec.erase("clusterIP");
+  kube::Write write{.kind = kube::WriteKind::Patch,
+                    .resource = kube::kServices,
+                    .key = live.meta.key,
+                    .body = {{"metadata",
+                              {{"uid", live.meta.uid},
+                               {"resourceVersion", std::to_string(live.meta.resource_version)}}},
+                             {"spec", spec}},
+                    .patch_type = kube::PatchType::Merge,
+                    .lane = "service",
+                    .why = "the RayJob runs on another cluster now"};
+  set_events(write, "Updated", "Service", "Updated the service " + key,
+             fmt::format("Failed to update the service {}, {{error}}", key));
+  draft.plan.stage().push_back(std::move(write));
+}
+
+bool cluster_gone(Draft& draft) {
+  if (selects_cluster(draft.spec()) || !draft.seen.cluster) return true;
+  if (draft.seen.cluster->meta.deleting) return false;
+  auto write = remove(ray::kRayClusters, draft.seen.cluster->meta, "cluster");
+  const auto key = write.key.to_string();
+  set_events(write, "Deleted", "RayCluster", "Deleted cluster " + key,
+             fmt::format("Failed to delete cluster {}: {{error}}", key));
+  if (draft.plan.stages.empty()) draft.plan.stage();
+  draft.plan.stages.front().push_back(std::move(write));
+  return false;
+}
+
+bool submitter_gone(Draft& draft) {
+  const auto mode = submission_mode(draft.spec());
+  if (mode == Mode::Http || mode == Mode::Sidecar || !draft.seen.submitter) return true;
+  if (draft.seen.submitter->meta.deleting) return false;
+  auto write = remove(kube::kJobs, draft.seen.submitter->meta, "submitter");
+  write.propagation = kube::Propagation::Background;
+  const auto key = write.key.to_string();
+  set_events(write, "Deleted", "RayJobSubmitter", "Deleted submitter K8s Job " + key,
+             fmt::format("Failed to delete submitter K8s Job {}: {{error}}", key));
+  if (draft.plan.stages.empty()) draft.plan.stage();
+  draft.plan.stages.front().push_back(std::move(write));
+  return false;
+}
+
+void suspend_workers(Draft& draft) {
+  const auto& cluster = *draft.seen.cluster;
+  // A JSON patch, index by index: the user's groups stay as they are, number texts and all.
+  JsonArray operations;
+  operations.push_back({{"op", "test"}, {"path", "/metadata/uid"}, {"value", cluster.meta.uid}});
+  for (std::size_t i = 0; i < cluster.spec.workerGroupSpecs.size(); ++i) {
+    const auto& group = cluster.spec.workerGroupSpecs[i];
+    operations.push_back({{"op", "test"},
+                          {"path", fmt::format("/spec/workerGroupSpecs/{}/groupName", i)},
+                          {"value", group.groupName}});
+    operations.push_back({{"op", "add"},
+                          {"path", fmt::format("/spec/workerGroupSpecs/{}/suspend", i)},
+                          {"value", true}});
+  }
+  const auto key = cluster.meta.key.to_string();
+  kube::Write write{.kind = kube::WriteKind::Patch,
+                    .resource = ray::kRayClusters,
+                    .key = cluster.meta.key,
+                    .body = std::move(operations),
+                    .patch_type = kube::PatchType::Json,
+                    .lane = "cluster",
+                    .why = "a deletion policy asks for it"};
+  set_events(
+      write, "Updated", "RayCluster",
+      fmt::format("Set the `suspend` field to true for all worker groups in cluster {}", key),
+      fmt::format("Failed to suspend worker groups in cluster {}: {{error}}", key));
+  draft.plan.stage().push_back(std::move(write));
+}
+
+void delete_self(Draft& draft) {
+  auto write = remove(ray::kRayJobs, draft.job().meta, "self");
+  write.why = "a deletion policy asks for it";
+  draft.plan.stage().push_back(std::move(write));
+}
+
+kube::Write finalizer_write(const ray::RayJob& job, bool present) {
+  return set_finalizer(ray::kRayJobs, job.meta, ray::kFinalizerRayJob, present);
+}
+
+kube::Write status_write(const ray::RayJob& job, const ray::RayJobStatus& status) {
+  return update_status(ray::kRayJobs, job.meta, ray::part_to_json(status));
+}
+
+}  // namespace manta::controllers::rayjob

@@ -1,0 +1,134 @@
+#include "controllers/rayjob/dashboard.h"
+
+#include "base/yaml.h"
+#include "ray/builders/cluster_facts.h"
+#include "ray/labels.h"
+#include "ray/names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace manta::controllers::rayjob {
+namespace {
+
+constexpr std::chrono::seconds kPollInterval{3};
+
+std::optional<Time> epoch_millis(const Json& answer, std::string_view key) {
+  const auto millis = int_at(answer, {key});
+  if (millis <= 0) return std::nullopt;
+  return Time{std::chrono::milliseconds{millis}};
+}
+
+Result<Json> parse_resources(std::string_view text) {
+  auto resources = parse_json(text);
+  if (!resources) return std::unexpected(resources.error().in("reading spec.entrypointResources"));
+  if (!resources->is_object())
+    return failed(ErrorCode::Invalid, "spec.entrypointResources must be a JSON object of numbers");
+  for (const auto& entry : resources->get_object())
+    if (!entry.value().is_number())
+      return failed(ErrorCode::Invalid, fmt::format("spec.entrypointResources: {} must be a number",
+                                                    std::string_view(entry.key())));
+  return resources;
+}
+
+// The number as a user wrote it, not as a float widened to double.
+Json shortest(float number) { return *parse_json(fmt::format("{}", number)); }
+
+// Source: spec/04 §6.4, "Submit body".
+Result<Json> submit_body(const Draft& draft) {
+  const auto& spec = draft.spec();
+  JsonObject body;
+  if (!spec.runtimeEnvYAML.empty()) {
+    auto env = parse_yaml_one(spec.runtimeEnvYAML);
+    if (!env) return std::unexpected(env.error().in("reading spec.runtimeEnvYAML"));
+    if (env->is_object() && !env->get_object().empty()) body["runtime_env"] = std::move(*env);
+  }
+  if (!spec.metadata.empty()) {
+    JsonObject metadata;
+    for (const auto& [key, value] : spec.metadata) metadata[key] = value;
+    body["metadata"] = std::move(metadata);
+  }
+  if (!spec.entrypointResources.empty()) {
+    auto resources = parse_resources(spec.entrypointResources);
+    if (!resources) return std::unexpected(resources.error());
+    if (!resources->get_object().empty()) body["entrypoint_resources"] = std::move(*resources);
+  }
+  body["entrypoint"] = spec.entrypoint;
+  if (!draft.status.jobId.empty()) body["submission_id"] = draft.status.jobId;
+  if (spec.entrypointNumCpus > 0) body["entrypoint_num_cpus"] = shortest(spec.entrypointNumCpus);
+  if (spec.entrypointNumGpus > 0) body["entrypoint_num_gpus"] = shortest(spec.entrypointNumGpus);
+  return body;
+}
+
+kube::Write external(Json body, std::string_view lane, std::string_view why) {
+  return {.kind = kube::WriteKind::External,
+          .body = std::move(body),
+          .target = std::string(kDashboardTarget),
+          .lane = std::string(lane),
+          .why = std::string(why)};
+}
+
+}  // namespace
+
+std::optional<std::string> dashboard_address(const RayJobSeen& seen, const Settings& settings) {
+  if (!seen.cluster_service) return std::nullopt;
+  const auto& service = *seen.cluster_service;
+  const auto port =
+      std::ranges::find(service.ports, ray::kPortDashboardName, &kube::ServicePortView::name);
+  if (port == service.ports.end()) return std::nullopt;
+  return fmt::format("{}:{}",
+                     ray::service_host(service.meta.key.name, service.meta.key.namespace_,
+                                       settings.build.cluster_domain),
+                     port->port);
+}
+
+bool dashboard_reachable(const RayJobSeen& seen) {
+  if (!seen.cluster || !ray::token_auth_enabled(seen.cluster->spec)) return true;
+  return seen.auth_secret && seen.auth_secret->auth_token;
+}
+
+Json dashboard_request(const Draft& draft, std::string_view operation) {
+  JsonObject request{{"op", operation},
+                     {"host", draft.status.dashboardURL},
+                     {"namespace", draft.seen.key().namespace_},
+                     {"job_id", draft.status.jobId}};
+  if (const auto& cluster = draft.seen.cluster) {
+    const auto& named = cluster->status.head.serviceName;
+    request["service"] = named.empty() ? ray::head_service_name(*cluster) : named;
+    if (ray::token_auth_enabled(cluster->spec)) request["secret"] = ray::auth_secret_name(*cluster);
+  }
+  return request;
+}
+
+kube::FactRequest job_info_request(const Draft& draft) {
+  return {.name = std::string(kJobInfoFact),
+          .target = std::string(kDashboardTarget),
+          .circuit = draft.status.dashboardURL,
+          .query = dashboard_request(draft, "job-info"),
+          .interval = kPollInterval};
+}
+
+Result<kube::Write> submit_write(const Draft& draft) {
+  auto body = submit_body(draft);
+  if (!body) return std::unexpected(body.error());
+  auto request = dashboard_request(draft, "submit-job");
+  request.as_object()["job"] = std::move(*body);
+  return external(std::move(request), "submit", "Ray does not know the job");
+}
+
+kube::Write stop_write(const Draft& draft) {
+  auto write = external(dashboard_request(draft, "stop-job"), "stop", "the RayJob is deleted");
+  return write;
+}
+
+Result<JobInfo> parse_job_info(const Json& answer) {
+  if (!answer.is_object())
+    return failed(ErrorCode::Internal, "the dashboard's answer is no object");
+  return JobInfo{.status = std::string(string_at(answer, {"status"})),
+                 .message = std::string(string_at(answer, {"message"})),
+                 .start = epoch_millis(answer, "start_time"),
+                 .end = epoch_millis(answer, "end_time")};
+}
+
+}  // namespace manta::controllers::rayjob

@@ -1,0 +1,23 @@
+// The clocks that end a RayJob. Source: spec/04 §2.1, §2.7.
+#pragma once
+
+#include "controllers/rayjob/draft.h"
+
+namespace manta::controllers::rayjob {
+
+/// True when spec.activeDeadlineSeconds has passed; the status is then Failed.
+bool active_deadline_passed(Draft& draft);
+/// The same for spec.preRunningDeadlineSeconds.
+bool pre_running_deadline_passed(Draft& draft);
+/// The Ray job ended long ago, by its own account, and the RayJob still runs.
+bool transition_grace_passed(Draft& draft);
+/// Asking the dashboard has failed for too long.
+bool status_check_timed_out(Draft& draft);
+
+/// How long a RayJob may go on after its submitter has ended.
+inline constexpr std::chrono::seconds kSubmitterFinishedTimeout{30};
+
+/// "2026-08-19 13:21:52".
+std::string plain_time(Time time);
+
+}  // namespace manta::controllers::rayjob

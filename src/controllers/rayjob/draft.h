@@ -1,0 +1,43 @@
+// What a state's handler fills in: writes, facts, when to look again, and the status as it should
+// be.
+#pragma once
+
+#include "controllers/rayjob/seen.h"
+#include "controllers/settings.h"
+#include "kube/plan.h"
+
+namespace manta::controllers::rayjob {
+
+struct Draft {
+  const RayJobSeen& seen;
+  const Settings& settings;
+  const kube::PlanContext& context;
+  kube::Plan plan = {};
+  ray::RayJobStatus status = {};  // starts as the stored one
+
+  const ray::RayJob& job() const { return *seen.job; }
+  const ray::RayJobSpec& spec() const { return seen.job->spec; }
+  Time now() const { return context.now; }
+
+  /// Plans again at `instant` at the latest.
+  void look_at(Time instant) {
+    const auto wait = std::max<Duration>(instant - now(), std::chrono::milliseconds{1});
+    if (!plan.look_again || wait < *plan.look_again) plan.look_again = wait;
+  }
+  /// True when `instant` has come; otherwise arranges to be asked again then.
+  bool has_come(Time instant) {
+    if (now() >= instant) return true;
+    look_at(instant);
+    return false;
+  }
+  void move_to(std::string_view deployment_status) {
+    status.jobDeploymentStatus = deployment_status;
+  }
+  void fail(std::string_view reason, std::string message) {
+    move_to("Failed");
+    status.reason = reason;
+    status.message = std::move(message);
+  }
+};
+
+}  // namespace manta::controllers::rayjob

@@ -1,0 +1,111 @@
+#include "controllers/rayjob/plan.h"
+
+#include "controllers/rayjob/children.h"
+#include "controllers/rayjob/dashboard.h"
+#include "controllers/rayjob/states.h"
+#include "controllers/rayjob/tail.h"
+#include "controllers/rayjob/validation.h"
+#include "controllers/writes.h"
+#include "ray/labels.h"
+
+#include <fmt/format.h>
+
+namespace manta::controllers::rayjob {
+namespace {
+
+// How long a deleted RayJob tries to stop its job on a cluster that lives on. RJ-15.
+constexpr std::chrono::seconds kStopLimit{60};
+
+// Of a cluster that goes with the RayJob one attempt is enough, whatever comes of it.
+std::vector<ErrorCode> any_error() {
+  std::vector<ErrorCode> codes;
+  for (int code = 0; code <= static_cast<int>(ErrorCode::Cancelled); ++code)
+    codes.push_back(static_cast<ErrorCode>(code));
+  return codes;
+}
+
+// Ray is asked to stop what may still run, then the finalizer goes whatever the answer.
+void plan_deletion(Draft& draft) {
+  if (!draft.job().meta.has_finalizer(ray::kFinalizerRayJob)) return;
+  const auto& stored = draft.job().status;
+  const bool may_run = !is_terminal_job(stored.jobStatus) && !stored.dashboardURL.empty() &&
+                       !stored.jobId.empty() && draft.seen.cluster &&
+                       dashboard_reachable(draft.seen);
+  const bool too_late = draft.now() >= *draft.job().meta.deleting + kStopLimit;
+  if (may_run && !too_late) {
+    auto stop = stop_write(draft);
+    stop.tolerate = selects_cluster(draft.spec()) ? std::vector{ErrorCode::NotFound} : any_error();
+    draft.plan.stage().push_back(std::move(stop));
+    draft.look_at(*draft.job().meta.deleting + kStopLimit);
+  }
+  draft.plan.stage().push_back(finalizer_write(draft.job(), false));
+}
+
+// A spec that was put right goes on where it was: SEEN-39, RJ-20, RJ-21.
+void plan_after_invalid(Draft& draft) {
+  auto& status = draft.status;
+  status.reason.clear();
+  status.message.clear();
+  if (status.endTime)
+    draft.move_to(status.jobStatus == "FAILED" ? "Failed" : "Complete");
+  else
+    draft.move_to(status.rayClusterName.empty() ? "" : "Initializing");
+}
+
+void plan_state(Draft& draft) {
+  const auto& state = draft.job().status.jobDeploymentStatus;
+  if (state.empty())
+    plan_new(draft);
+  else if (state == "Initializing")
+    plan_initializing(draft);
+  else if (state == "Waiting")
+    plan_waiting(draft);
+  else if (state == "Running")
+    plan_running(draft);
+  else if (state == "Suspending" || state == "Retrying")
+    plan_teardown(draft);
+  else if (state == "Suspended")
+    plan_suspended(draft);
+  else if (state == "ValidationFailed")
+    plan_after_invalid(draft);
+  // Any other value was written by hand; nobody knows what it means.
+}
+
+void plan_status(Draft& draft) {
+  const auto& stored = draft.job().status;
+  if (!worth_writing(stored, draft.status)) return;
+  if (is_terminal_deployment(draft.status.jobDeploymentStatus)) draft.status.endTime = draft.now();
+  draft.plan.status = status_write(draft.job(), draft.status);
+}
+
+}  // namespace
+
+kube::Plan plan(const RayJobSeen& seen, const Settings& settings,
+                const kube::PlanContext& context) {
+  Draft draft{.seen = seen, .settings = settings, .context = context, .status = seen.job->status};
+  if (!ray::is_managed_by_us(draft.spec().managedBy)) return {};
+  if (draft.job().meta.deleting) {
+    plan_deletion(draft);
+    return std::move(draft.plan);
+  }
+  if (const auto problem = validate(seen, settings)) {
+    draft.plan.events.push_back(
+        warning(problem->reason, "Validate",
+                fmt::format("{}: {}", seen.key().to_string(), problem->message)));
+    draft.move_to("ValidationFailed");
+    draft.status.reason = "ValidationFailed";
+    draft.status.message = problem->message;
+    plan_status(draft);
+    return std::move(draft.plan);
+  }
+  if (is_terminal_deployment(draft.status.jobDeploymentStatus)) {
+    plan_cleanup(draft);
+    return std::move(draft.plan);
+  }
+  plan_state(draft);
+  count_attempt(draft.status, draft.spec());
+  plan_status(draft);
+  return std::move(draft.plan);
+}
+
+}  // namespace manta::controllers::rayjob

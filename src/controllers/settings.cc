@@ -1,0 +1,14 @@
+#include "controllers/settings.h"
+
+namespace manta::controllers {
+
+ray::ValidationGates validation_gates(const Settings& settings) {
+  return {.job_deletion_policy = settings.job_deletion_policy,
+          .incremental_upgrade = settings.incremental_upgrade,
+          .embedded_gcs_storage = settings.embedded_gcs_storage,
+          .history_server = settings.build.history_server,
+          .network_policy = settings.network_policies,
+          .mtls = settings.build.mtls};
+}
+
+}  // namespace manta::controllers

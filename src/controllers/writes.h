@@ -1,0 +1,29 @@
+// Shorthand for writes that every planner makes.
+#pragma once
+
+#include "kube/plan.h"
+
+#include <string>
+#include <string_view>
+
+namespace manta::controllers {
+
+/// Of an object as the builders make it: its namespace is the write's.
+kube::Write create(const kube::Resource& resource, Json body, std::string_view lane);
+/// Of this object and no successor; one that is gone counts as deleted.
+kube::Write remove(const kube::Resource& resource, const kube::ObjectMeta& meta,
+                   std::string_view lane);
+/// Status subresource, against the resourceVersion that the decision saw.
+kube::Write update_status(const kube::Resource& resource, const kube::ObjectMeta& meta,
+                          Json status);
+/// Merge patch that adds or removes one finalizer, against the resourceVersion seen.
+kube::Write set_finalizer(const kube::Resource& resource, const kube::ObjectMeta& meta,
+                          std::string_view finalizer, bool present);
+
+kube::EventNote normal(std::string_view reason, std::string_view action, std::string note);
+kube::EventNote warning(std::string_view reason, std::string_view action, std::string note);
+
+/// "<ns>/<name>" of the object to create.
+std::string created_key(const Json& body);
+
+}  // namespace manta::controllers

@@ -1,0 +1,101 @@
+#include "operator/gates.h"
+#include "operator/options.h"
+#include "ray/labels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+namespace manta::operator_ {
+namespace {
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+std::optional<long> whole_number(const std::optional<std::string>& text) {
+  if (!text || text->empty()) return std::nullopt;
+  long value = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error != std::errc{} || end != text->data() + text->size()) return std::nullopt;
+  return value;
+}
+
+// Source: spec/07 §8.
+Result<std::string> choose_scheduler(const Options& options, bool workload_aware) {
+  constexpr std::array<std::string_view, 4> kKnown = {"volcano", "yunikorn", "scheduler-plugins",
+                                                      "kai-scheduler"};
+  if (workload_aware) {
+    if (options.enable_batch_scheduler || !options.batch_scheduler.empty())
+      return failed(ErrorCode::Invalid,
+                    "the KubernetesWAS feature gate cannot be combined with --batch-scheduler or "
+                    "--enable-batch-scheduler");
+    return std::string();
+  }
+  if (options.enable_batch_scheduler && !options.batch_scheduler.empty())
+    return failed(
+        ErrorCode::Invalid,
+        "both feature flags enable-batch-scheduler (deprecated) and batch-scheduler are set. "
+        "Please use batch-scheduler only");
+  if (options.enable_batch_scheduler) return std::string("volcano");
+  if (options.batch_scheduler.empty()) return std::string();
+  if (std::ranges::find(kKnown, options.batch_scheduler) == kKnown.end())
+    return failed(ErrorCode::Invalid,
+                  fmt::format("scheduler is not supported, name={}", options.batch_scheduler));
+  return options.batch_scheduler;
+}
+
+}  // namespace
+
+std::optional<std::string> process_environment(std::string_view name) {
+  const char* value = std::getenv(std::string(name).c_str());
+  return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+Result<controllers::Settings> make_settings(const Options& options,
+                                            const Environment& environment) {
+  controllers::Settings settings;
+  const auto gates = parse_gates(options.feature_gates);
+  if (!gates)
+    return std::unexpected(gates.error().in("Unable to set flag gates for known features"));
+  apply_gates(*gates, settings);
+  for (const auto& encoder : {options.log_stdout_encoder, options.log_file_encoder})
+    if (encoder != "json" && encoder != "console")
+      return failed(ErrorCode::Invalid,
+                    fmt::format("invalid encoder \"{}\" (must be 'json' or 'console')", encoder));
+  auto scheduler = choose_scheduler(options, settings.workload_aware_scheduling);
+  if (!scheduler)
+    return std::unexpected(scheduler.error().in("batch scheduler configs validation failed"));
+  settings.batch_scheduler = std::move(*scheduler);
+  settings.use_kubernetes_proxy = options.use_kubernetes_proxy;
+
+  ray::read_environment(settings.build, environment);
+  settings.build.version = std::string(operator_version());
+  settings.build.head_sidecar_containers = options.head_sidecar_containers;
+  settings.build.worker_sidecar_containers = options.worker_sidecar_containers;
+  settings.build.default_container_envs = options.default_container_envs;
+  settings.build.default_pod_annotations = options.default_pod_annotations;
+  settings.build.default_pod_labels = options.default_pod_labels;
+
+  const auto is = [&](std::string_view name, std::string_view value) {
+    return lower(environment(name).value_or("")) == value;
+  };
+  settings.random_pod_delete = is(ray::kOperatorEnvRandomDelete, "true");
+  settings.redis_cleanup = !is(ray::kOperatorEnvRedisCleanup, "false");
+  settings.zero_downtime = !is(ray::kOperatorEnvZeroDowntime, "false");
+  settings.delete_rayjob_cr = is(ray::kOperatorEnvDeleteRayJob, "true");
+  if (auto grace = whole_number(environment(ray::kOperatorEnvJobTransitionGrace)))
+    settings.job_transition_grace = std::chrono::seconds{*grace};
+  if (auto limit = whole_number(environment(ray::kOperatorEnvJobCheckTimeout)); limit && *limit > 0)
+    settings.job_check_timeout = std::chrono::seconds{*limit};
+  return settings;
+}
+
+std::string_view operator_version() { return "manta-0.1.0"; }
+
+}  // namespace manta::operator_
