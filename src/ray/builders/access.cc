@@ -106,7 +106,7 @@ Json build_gcs_claim(const RayCluster& cluster) {
   const GcsEmbeddedStorage& storage = storage_of(cluster);
   JsonObject claim = owned_object("v1", "PersistentVolumeClaim", gcs_claim_name(cluster),
                                   only_cluster_label(cluster), cluster);
-  if (storage.deletionPolicy == "Retain") claim["metadata"].as_object().erase("ownerReferences");
+  if (storage.deletionPolicy == "Retain") claim.at("metadata").as_object().erase("ownerReferences");
   JsonArray modes;
   for (const auto& mode : access_modes(storage)) modes.emplace_back(mode);
   JsonObject spec{

@@ -38,7 +38,9 @@ Result<void> add_sidecar(RayClusterSpec& spec, const RayJob& job, const BuildOpt
   cluster.spec = spec;
   auto container = build_sidecar_submitter(job, cluster, options);
   if (!container) return failed(container.error());
-  JsonObject& pod_spec = ensure(spec.headGroupSpec.template_, {"spec"}).as_object();
+  Json& pod_template = spec.headGroupSpec.template_;
+  if (!pod_template.is_object()) pod_template = JsonObject{};
+  JsonObject& pod_spec = object_in(pod_template.get_object(), "spec");
   array_in(pod_spec, "containers").push_back(std::move(*container));
   pod_spec["restartPolicy"] = "Never";  // a new head would have lost the job
   return {};

@@ -2,16 +2,20 @@
 
 namespace manta::ray {
 
+// Looked up first: object::operator[] makes room for a new key even when it finds the key, which
+// would move what callers hold references to.
 JsonArray& array_in(JsonObject& object, std::string_view key) {
-  Json& value = object[key];
-  if (!value.is_array()) value = JsonArray(object.storage());
-  return value.get_array();
+  Json* value = object.if_contains(key);
+  if (value == nullptr) value = &object[key];
+  if (!value->is_array()) *value = JsonArray(object.storage());
+  return value->get_array();
 }
 
 JsonObject& object_in(JsonObject& object, std::string_view key) {
-  Json& value = object[key];
-  if (!value.is_object()) value = JsonObject(object.storage());
-  return value.get_object();
+  Json* value = object.if_contains(key);
+  if (value == nullptr) value = &object[key];
+  if (!value->is_object()) *value = JsonObject(object.storage());
+  return value->get_object();
 }
 
 std::string_view text_in(const JsonObject& object, std::string_view key) {

@@ -262,7 +262,7 @@ Json build_head_pod_for_cleanup(const RayCluster& cluster, const BuildOptions& o
 
 Json build_head_pod(const RayCluster& cluster, const BuildOptions& options) {
   Json pod = build_head_pod_for_cleanup(cluster, options);
-  JsonObject& annotations = object_in(pod.as_object()["metadata"].as_object(), "annotations");
+  JsonObject& annotations = object_in(pod.as_object().at("metadata").as_object(), "annotations");
   annotations[kAnnotationRecreateHash] = recreate_hash(cluster.spec);
   annotations[kAnnotationVersion] = options.version;
   add_scheduler_metadata(pod, cluster, kHeadGroup, options);
@@ -275,9 +275,10 @@ Json build_worker_pod(const RayCluster& cluster, const WorkerGroupSpec& group,
       start_draft(cluster, options, RayNode::Worker, group.template_, start_params(group));
   draft.metadata.erase("name");
   draft.metadata["generateName"] = worker_pod_prefix(cluster.meta.key.name, group.groupName);
-  if (options.inject_init_container)
-    array_in(draft.spec, "initContainers")
-        .push_back(build_wait_gcs_container(draft.ray(), cluster, options));
+  if (options.inject_init_container) {
+    JsonObject wait = build_wait_gcs_container(draft.ray(), cluster, options);
+    array_in(draft.spec, "initContainers").push_back(std::move(wait));
+  }
   apply_group_resources(draft.params, group.resources);
   apply_group_labels(draft.params, group.labels);
   set_labels(draft, group.groupName, group.labels);

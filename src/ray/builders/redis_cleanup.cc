@@ -57,8 +57,8 @@ void remove_named(JsonArray& list, std::string_view name) {
 
 Json build_redis_cleanup_job(const RayCluster& cluster, const BuildOptions& options) {
   Json pod = build_head_pod_for_cleanup(cluster, options);
-  JsonObject& metadata = pod.as_object()["metadata"].as_object();
-  JsonObject& spec = pod.as_object()["spec"].as_object();
+  JsonObject& metadata = pod.as_object().at("metadata").as_object();
+  JsonObject& spec = pod.as_object().at("spec").as_object();
   object_in(metadata, "labels")[kLabelNodeType] = kNodeTypeRedisCleanup;
   array_in(spec, "containers").resize(1);
   // The certificate of a Pod that is not the head will never name its address.

@@ -4,6 +4,7 @@
 #include "ray/builders/edit.h"
 #include "ray/builders/resources.h"
 #include "ray/builders/submitter.h"
+#include "ray/kube_canonical.h"
 #include "ray/labels.h"
 
 #include <fmt/format.h>
@@ -44,13 +45,10 @@ bool asks_for_gang(const Parent& parent) {
 
 Json task_group(const Json& pod_template, std::string_view name, std::int64_t members) {
   JsonObject group{{"minResource", json_of(pod_resources(pod_template))}};
-  const JsonObject& spec = object_at(pod_template, {"spec"});
+  // Schedulers compare this text, so it is Kubernetes' own order of keys, not the user's.
+  const Json spec = kube_canonical(Json(object_at(pod_template, {"spec"})), "PodSpec");
   auto copy = [&](std::string_view key) {
-    const Json* value = spec.if_contains(key);
-    if (value == nullptr || value->is_null()) return;
-    if (value->is_array() && value->get_array().empty()) return;
-    if (value->is_object() && value->get_object().empty() && key == "nodeSelector") return;
-    group[key] = *value;
+    if (const Json* value = find(spec, {key})) group[key] = *value;
   };
   copy("nodeSelector");
   copy("affinity");
@@ -112,10 +110,10 @@ void add_metadata(Child child, const Parent& parent, std::string_view group,
 }
 
 Child pod_child(Json& pod) {
-  ensure(pod, {"metadata"});
-  ensure(pod, {"spec"});
   JsonObject& object = pod.as_object();
-  return {object["metadata"].as_object(), &object["spec"].as_object()};
+  object_in(object, "metadata");
+  object_in(object, "spec");  // both are there before a reference to either is kept
+  return {object_in(object, "metadata"), &object_in(object, "spec")};
 }
 
 Parent parent_of(const RayJob& job) {
@@ -159,8 +157,7 @@ void add_scheduler_metadata(Json& pod_template, const RayJob& parent, std::strin
 void add_scheduler_metadata_to_cluster(Json& cluster, const RayJob& parent,
                                        const BuildOptions& options) {
   if (options.scheduler == BatchScheduler::None) return;
-  ensure(cluster, {"metadata"});
-  add_metadata({cluster.as_object()["metadata"].as_object()}, parent_of(parent), "",
+  add_metadata({object_in(cluster.as_object(), "metadata")}, parent_of(parent), "",
                options.scheduler);
 }
 

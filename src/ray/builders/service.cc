@@ -57,8 +57,8 @@ JsonObject head_service(const RayCluster& cluster, const StringMap& labels,
                         const BuildOptions& options) {
   const HeadGroupSpec& head = cluster.spec.headGroupSpec;
   JsonObject service = copy_of_users(head.headService);
-  JsonObject& metadata = service["metadata"].as_object();
-  JsonObject& spec = service["spec"].as_object();
+  JsonObject& metadata = service.at("metadata").as_object();
+  JsonObject& spec = service.at("spec").as_object();
   metadata["name"] = head_service_name(cluster);
   metadata["namespace"] = cluster.meta.key.namespace_;
   set_strings(object_in(metadata, "labels"), labels);
@@ -79,7 +79,7 @@ void set_owner(JsonObject& service, const kube::ObjectMeta& owner, std::string_v
 Json head_service_of_owner(const kube::ObjectMeta& owner, std::string_view kind,
                            const RayCluster& cluster, const BuildOptions& options) {
   JsonObject service = head_service(cluster, head_labels(cluster), options);
-  JsonObject& metadata = service["metadata"].as_object();
+  JsonObject& metadata = service.at("metadata").as_object();
   metadata["name"] = default_head_service_name(owner.key.name);
   metadata["namespace"] = owner.key.namespace_;
   metadata["labels"] =
@@ -119,8 +119,8 @@ struct ServeService {
 JsonObject serve_service(const ServeService& what, const RayCluster& cluster, JsonArray ports,
                          const Json& users) {
   JsonObject service = copy_of_users(users);
-  JsonObject& metadata = service["metadata"].as_object();
-  JsonObject& spec = service["spec"].as_object();
+  JsonObject& metadata = service.at("metadata").as_object();
+  JsonObject& spec = service.at("spec").as_object();
   if (text_in(metadata, "name").empty()) metadata["name"] = default_serve_service_name(what.name);
   metadata["namespace"] = what.namespace_;
   JsonObject& labels = object_in(metadata, "labels");

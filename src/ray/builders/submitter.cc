@@ -50,7 +50,7 @@ StringMap submitter_labels(const RayJob& job) {
 }  // namespace
 
 Json submitter_template(const RayJob& job, std::string_view image) {
-  if (!job.spec.submitterPodTemplate.is_null()) return job.spec.submitterPodTemplate;
+  if (job.spec.submitterPodTemplate.is_object()) return job.spec.submitterPodTemplate;
   JsonArray containers;
   containers.push_back(default_container(image));
   return JsonObject{
@@ -61,12 +61,12 @@ Result<Json> build_submitter_job(const RayJob& job, const RayCluster& cluster,
                                  const BuildOptions& options) {
   const StringMap labels = submitter_labels(job);
   Json pod_template = submitter_template(job, image_of(cluster));
-  ensure(pod_template, {"metadata"});
-  JsonObject& pod_spec = ensure(pod_template, {"spec"}).as_object();
+  JsonObject& object = pod_template.as_object();
+  set_strings(object_in(object_in(object, "metadata"), "labels"), labels);
+  JsonObject& pod_spec = object_in(object, "spec");
   if (auto done = configure(ray_container(pod_spec), job, cluster, options, true); !done)
     return failed(done.error());
   add_token_volume(pod_spec, cluster);
-  set_strings(object_in(pod_template.as_object()["metadata"].as_object(), "labels"), labels);
   add_scheduler_metadata(pod_template, job, kSubmitterGroup, options);
 
   const auto& config = job.spec.submitterConfig;
