@@ -1,0 +1,136 @@
+// RayJob. spec/01 §6.2
+#include "base/yaml.h"
+#include "ray/labels.h"
+#include "ray/name_rules.h"
+#include "ray/validation.h"
+#include "ray/validation_deletion.h"
+#include "ray/validation_pod.h"
+
+#include <fmt/format.h>
+
+namespace manta::ray {
+namespace {
+
+std::string invalid(std::string_view what) {
+  return fmt::format("The RayJob spec is invalid: {}", what);
+}
+
+Fault check_shutdown(const RayJobSpec& spec) {
+  if (spec.suspend && !spec.shutdownAfterJobFinishes)
+    return invalid(
+        "a RayJob with shutdownAfterJobFinishes set to false is not allowed to be suspended");
+  if (spec.ttlSecondsAfterFinished < 0)
+    return invalid("TTLSecondsAfterFinished must be a non-negative integer");
+  if (!spec.shutdownAfterJobFinishes && spec.ttlSecondsAfterFinished > 0)
+    return invalid(
+        "a RayJob with shutdownAfterJobFinishes set to false cannot have TTLSecondsAfterFinished");
+  return {};
+}
+
+Fault check_cluster_choice(const RayJobSpec& spec) {
+  const bool selector = !spec.clusterSelector.empty();
+  const bool retries = spec.backoffLimit.value_or(0) > 0;
+  if (spec.suspend && selector)
+    return invalid("the ClusterSelector mode doesn't support the suspend operation");
+  if (!spec.rayClusterSpec && !selector)
+    return invalid("one of RayClusterSpec or ClusterSelector must be set");
+  if (selector) {
+    const auto name = spec.clusterSelector.find(kLabelCluster);
+    if (name == spec.clusterSelector.end() || name->second.empty())
+      return "cluster name in ClusterSelector should not be empty";
+    if (spec.submissionMode == "SidecarMode")
+      return "ClusterSelector is not supported in SidecarMode";
+    if (retries) return invalid("BackoffLimit is incompatible with ClusterSelector mode");
+  }
+  if (spec.submissionMode == "InteractiveMode" && retries)
+    return invalid("BackoffLimit is incompatible with InteractiveMode");
+  return {};
+}
+
+Fault check_sidecar(const RayJobSpec& spec) {
+  if (spec.submissionMode != "SidecarMode") return {};
+  if (!spec.submitterPodTemplate.is_null())
+    return "Currently, SidecarMode doesn't support SubmitterPodTemplate";
+  if (spec.submitterConfig) return "Currently, SidecarMode doesn't support SubmitterConfig";
+  if (spec.rayClusterSpec && restarts(spec.rayClusterSpec->headGroupSpec.template_))
+    return "restartPolicy for head Pod should be Never or unset when using SidecarMode";
+  return {};
+}
+
+Fault check_cluster(const RayJobSpec& spec, const StringMap& annotations,
+                    const ValidationGates& gates) {
+  if (!spec.rayClusterSpec) return {};
+  if (spec.rayClusterSpec->authOptions &&
+      is_true(spec.rayClusterSpec->authOptions->enableK8sTokenAuth))
+    return invalid("K8s token auth mode is currently not supported for RayJob");
+  if (auto ok = validate_cluster_spec(*spec.rayClusterSpec, annotations, gates); !ok)
+    return invalid(ok.error().message);
+  return {};
+}
+
+// Only a mapping, or nothing, is a runtime environment; what it says is for Ray to judge.
+Fault check_runtime_env(const std::string& text) {
+  const auto wrong = [&](std::string_view why) {
+    return fmt::format("failed to unmarshal RuntimeEnvYAML: {}: {}", text, why);
+  };
+  const auto documents = parse_yaml(text);
+  if (!documents) {
+    // Our parser refuses duplicate keys, upstream's lets the last one win.
+    if (documents.error().message.find("duplicate") != std::string::npos) return {};
+    return wrong(documents.error().message);
+  }
+  if (documents->empty() || documents->front().is_null() || documents->front().is_object())
+    return {};
+  return wrong("must be a mapping of keys to values");
+}
+
+Fault check_deadlines(const RayJobSpec& spec) {
+  if (spec.activeDeadlineSeconds.value_or(1) <= 0)
+    return invalid("activeDeadlineSeconds must be a positive integer");
+  if (spec.preRunningDeadlineSeconds.value_or(1) <= 0)
+    return invalid("preRunningDeadlineSeconds must be a positive integer");
+  if (spec.backoffLimit.value_or(0) < 0) return invalid("backoffLimit must be a positive integer");
+  return {};
+}
+
+Fault check_spec(const RayJobSpec& spec, const StringMap& annotations,
+                 const ValidationGates& gates) {
+  if (auto fault = check_shutdown(spec)) return fault;
+  if (auto fault = check_deletion_strategy(spec, gates)) return fault;
+  if (auto fault = check_cluster_choice(spec)) return fault;
+  if (auto fault = check_sidecar(spec)) return fault;
+  if (auto fault = check_cluster(spec, annotations, gates)) return fault;
+  if (auto fault = check_runtime_env(spec.runtimeEnvYAML)) return fault;
+  return check_deadlines(spec);
+}
+
+}  // namespace
+
+Result<void> validate_job_metadata(const kube::ObjectMeta& meta) {
+  const auto& name = meta.key.name;
+  if (name.size() > kMaxRayJobName)
+    return failed(ErrorCode::Invalid,
+                  fmt::format("The RayJob metadata is invalid: RayJob name should be no more than "
+                              "{} characters",
+                              kMaxRayJobName));
+  if (const auto faults = dns1035_label_faults(name); !faults.empty())
+    return failed(ErrorCode::Invalid,
+                  "The RayJob metadata is invalid: RayJob name should be a valid DNS1035 label: " +
+                      go_list(faults));
+  return {};
+}
+
+Result<void> validate_job_spec(const RayJobSpec& spec, const StringMap& annotations,
+                               const ValidationGates& gates) {
+  return to_result(check_spec(spec, annotations, gates));
+}
+
+Result<void> validate_job_status(const RayJobSpec& spec, const RayJobStatus& status) {
+  if (status.jobDeploymentStatus == "Waiting" && spec.submissionMode != "InteractiveMode")
+    return failed(ErrorCode::Invalid,
+                  "The RayJob status is invalid: JobDeploymentStatus cannot be `Waiting` when "
+                  "SubmissionMode is not InteractiveMode");
+  return {};
+}
+
+}  // namespace manta::ray
