@@ -1,0 +1,151 @@
+#include "operator/operator.h"
+
+#include "controllers/raycluster/plan.h"
+#include "controllers/rayjob/plan.h"
+#include "kube/cache.h"
+#include "kube/events.h"
+#include "operator/world.h"
+#include "ray/labels.h"
+
+namespace manta::operator_ {
+namespace {
+
+using Watch = kube::ControllerSpec::Watch;
+
+kube::ControllerSpec cluster_controller(World& world, const controllers::Settings& settings) {
+  const auto owner = kube::owner_of_kind(ray::kRayClusters);
+  return {
+      .name = "raycluster",
+      .primary = ray::kRayClusters,
+      .plan = [&world, &settings](const kube::ObjectKey& key,
+                                  const kube::PlanContext& context) -> std::optional<kube::Plan> {
+        const auto seen = see_ray_cluster(world, key);
+        if (!seen) return std::nullopt;
+        return controllers::raycluster::plan(*seen, settings, context);
+      },
+      .watches = {Watch{&world.clusters, kube::itself}, Watch{&world.pods, owner},
+                  Watch{&world.services, clusters_of}, Watch{&world.secrets, owner},
+                  Watch{&world.claims, owner}, Watch{&world.ingresses, owner},
+                  Watch{&world.roles, owner}, Watch{&world.role_bindings, owner},
+                  Watch{&world.batch_jobs, owner},
+                  Watch{&world.service_accounts,
+                        [&world](const kube::ObjectMeta& meta) {
+                          return clusters_using_account(world, meta);
+                        }}},
+  };
+}
+
+bool is_head(const kube::ObjectMeta* before, const kube::ObjectMeta* after) {
+  return (after ? after : before)->label(ray::kLabelNodeType) == ray::kNodeTypeHead;
+}
+
+kube::ControllerSpec job_controller(World& world, const controllers::Settings& settings) {
+  const auto owner = kube::owner_of_kind(ray::kRayJobs);
+  const auto of_cluster = [&world](const kube::ObjectMeta& meta) {
+    return jobs_of_cluster(world, meta);
+  };
+  const auto of_dependent = [&world](const kube::ObjectMeta& meta) {
+    return jobs_of_dependent(world, meta);
+  };
+  return {
+      .name = "rayjob",
+      .primary = ray::kRayJobs,
+      .plan = [&world, &settings](const kube::ObjectKey& key,
+                                  const kube::PlanContext& context) -> std::optional<kube::Plan> {
+        const auto seen = see_ray_job(world, key);
+        if (!seen) return std::nullopt;
+        return controllers::rayjob::plan(*seen, settings, context);
+      },
+      .watches = {Watch{&world.jobs, kube::itself}, Watch{&world.clusters, of_cluster},
+                  Watch{&world.services, owner}, Watch{&world.services, of_dependent},
+                  Watch{&world.batch_jobs, owner}, Watch{&world.secrets, of_dependent},
+                  Watch{&world.pods, of_dependent, is_head}},
+  };
+}
+
+// One watched namespace: its caches and the runtime that acts on them.
+struct Unit {
+  Unit(Loop& loop, kube::Api& api, kube::Outside& outside, kube::EventRecorder& events,
+       Random& random, const std::string& namespace_, const OperatorOptions& options)
+      : world(namespace_, options.settings),
+        runtime(loop, api, world.caches, outside, events, random,
+                {.field_manager = "kuberay-operator"}, options.observer) {
+    runtime.add(cluster_controller(world, options.settings));
+    runtime.add(job_controller(world, options.settings));
+  }
+  World world;
+  kube::Runtime runtime;
+};
+
+}  // namespace
+
+struct Operator::Impl {
+  Impl(Loop& l, kube::Api& a, kube::Outside& outside, Random& r, OperatorOptions o)
+      : loop(l),
+        api(a),
+        random(r),
+        options(std::move(o)),
+        events(l, a, r, "kuberay-operator", options.reporting_instance) {
+    for (const auto& namespace_ : options.namespaces)
+      units.push_back(std::make_unique<Unit>(l, a, outside, events, r, namespace_, options));
+  }
+
+  Loop& loop;
+  kube::Api& api;
+  Random& random;
+  OperatorOptions options;
+  kube::EventRecorder events;
+  std::vector<std::unique_ptr<Unit>> units = {};
+};
+
+Operator::Operator(Loop& loop, kube::Api& api, kube::Outside& outside, Random& random,
+                   OperatorOptions options)
+    : impl_(std::make_unique<Impl>(loop, api, outside, random, std::move(options))) {}
+Operator::~Operator() = default;
+
+Task<void> Operator::watch(std::stop_token stop) {
+  Scope scope(impl_->loop);
+  for (auto& unit : impl_->units)
+    for (auto* cache : unit->world.caches.all())
+      scope.spawn("reflect", kube::reflect(impl_->loop, impl_->api, *cache, impl_->random, stop));
+  co_await scope.join();
+}
+
+Task<void> Operator::work(std::stop_token stop) {
+  // Events outlive the runtimes, whose last writes still have some to tell.
+  std::stop_source events_stop;
+  Scope recorder(impl_->loop);
+  recorder.spawn("events", impl_->events.run(events_stop.get_token()));
+  Scope scope(impl_->loop);
+  for (auto& unit : impl_->units) scope.spawn("runtime", unit->runtime.run(stop));
+  co_await scope.join();
+  events_stop.request_stop();
+  co_await recorder.join();
+}
+
+Task<void> Operator::run(std::stop_token stop) {
+  Scope scope(impl_->loop);
+  scope.spawn("watch", watch(stop));
+  scope.spawn("work", work(stop));
+  co_await scope.join();
+}
+
+bool Operator::synced() const {
+  for (const auto& unit : impl_->units)
+    if (!unit->world.caches.synced()) return false;
+  return true;
+}
+
+bool Operator::idle() const {
+  for (const auto& unit : impl_->units)
+    if (!unit->runtime.idle()) return false;
+  return true;
+}
+
+std::optional<std::string> Operator::token_of(const kube::ObjectKey& secret) const {
+  for (const auto& unit : impl_->units)
+    if (const auto found = unit->world.secrets.get(secret)) return found->auth_token;
+  return std::nullopt;
+}
+
+}  // namespace manta::operator_

@@ -1,0 +1,55 @@
+// The operator: every controller on one Api, wired the same way in the manager, in the `manta`
+// daemon (on the embedded store) and in tests.
+//
+//   Operator op(loop, api, outside_of(op…), random, {.settings = settings});
+//   auto ended = co_await op.run(stop);   // a value: it was stopped
+#pragma once
+
+#include "base/async.h"
+#include "base/random.h"
+#include "controllers/settings.h"
+#include "kube/api.h"
+#include "kube/runtime.h"
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace manta::operator_ {
+
+struct OperatorOptions {
+  controllers::Settings settings = {};
+  std::vector<std::string> namespaces = {std::string()};  // one empty: all
+  std::string reporting_instance = "kuberay-operator";    // for events
+  kube::RuntimeObserver* observer = nullptr;
+};
+
+class Operator {
+ public:
+  Operator(Loop& loop, kube::Api& api, kube::Outside& outside, Random& random,
+           OperatorOptions options);
+  ~Operator();
+
+  /// Fills the caches, and keeps them equal to the API server until stopped. To be run beside
+  /// work(); a follower in a leader election runs only this.
+  Task<void> watch(std::stop_token stop);
+  /// Plans and acts until stopped; waits for the caches first.
+  Task<void> work(std::stop_token stop);
+
+  /// Both, until stopped and every write in flight has its answer.
+  Task<void> run(std::stop_token stop);
+
+  bool synced() const;
+  /// True when nothing is planned, in flight or due at once.
+  bool idle() const;
+  /// The token in a cluster's Secret, for RayDashboard.
+  std::optional<std::string> token_of(const kube::ObjectKey& secret) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace manta::operator_

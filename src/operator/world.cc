@@ -1,0 +1,172 @@
+#include "operator/world.h"
+
+#include "kube/runtime.h"
+#include "ray/builders/cluster_facts.h"
+#include "ray/labels.h"
+#include "ray/names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace manta::operator_ {
+namespace {
+
+using controllers::raycluster::RayClusterSeen;
+using controllers::rayjob::RayJobSeen;
+
+const kube::Resource kRoutes = {"route.openshift.io", "v1", "routes", "Route", true};
+
+Result<ray::RayCluster> project_cluster(const Json& object) {
+  auto cluster = ray::parse_ray_cluster(object);
+  // An old CRD may have pruned the field; 0 hosts must not read as 0 Pods. RC-15
+  if (cluster)
+    for (auto& group : cluster->spec.workerGroupSpecs)
+      group.numOfHosts = std::max(group.numOfHosts, 1);
+  return cluster;
+}
+
+bool belongs_to(const kube::ObjectMeta& meta, const kube::ObjectMeta& owner) {
+  const auto* controller = meta.controller_owner();
+  return controller && controller->uid == owner.uid;
+}
+
+// Pods that somebody made by hand with our labels are none of ours. RC-44
+controllers::raycluster::Pods pods_of(const World& world, const kube::ObjectMeta& cluster) {
+  controllers::raycluster::Pods out;
+  for (auto& pod :
+       world.pods.labelled(cluster.key.namespace_, ray::kLabelCluster, cluster.key.name))
+    if (belongs_to(pod->meta, cluster)) out.push_back(std::move(pod));
+  return out;
+}
+
+void see_services(const World& world, RayClusterSeen& seen) {
+  const auto& key = seen.key();
+  const auto identifier = ray::check_label(key.name + "-head");
+  for (auto& service : world.services.labelled(key.namespace_, ray::kLabelCluster, key.name))
+    if (service->meta.label(ray::kLabelNodeType) == ray::kNodeTypeHead &&
+        service->meta.label(ray::kLabelIdentifier) == identifier)
+      seen.head_services.push_back(std::move(service));
+  seen.headless_service =
+      !world.services.labelled(key.namespace_, ray::kLabelHeadlessWorkerService, key.name).empty();
+  seen.serve_service =
+      world.services.get({key.namespace_, ray::default_serve_service_name(key.name)}) != nullptr;
+}
+
+}  // namespace
+
+World::World(const std::string& namespace_, const controllers::Settings& settings)
+    : clusters(ray::kRayClusters, project_cluster, {.namespace_ = namespace_}),
+      jobs(ray::kRayJobs, ray::parse_ray_job, {.namespace_ = namespace_}),
+      pods(kube::kPods, kube::project_pod,
+           {.namespace_ = namespace_,
+            .label_selector = "ray.io/node-type in (head,redis-cleanup,worker)"}),
+      services(kube::kServices, kube::project_service, {.namespace_ = namespace_}),
+      secrets(kube::kSecrets, kube::project_secret, {.namespace_ = namespace_}),
+      service_accounts(kube::kServiceAccounts, kube::project_meta, {.namespace_ = namespace_}),
+      roles(kube::kRoles, kube::project_meta, {.namespace_ = namespace_}),
+      role_bindings(kube::kRoleBindings, kube::project_meta, {.namespace_ = namespace_}),
+      batch_jobs(kube::kJobs, kube::project_job,
+                 {.namespace_ = namespace_,
+                  .label_selector = fmt::format("{}={}", ray::kLabelCreatedBy, ray::kCreatedBy)}),
+      ingresses(kube::kIngresses, kube::project_spec, {.namespace_ = namespace_}),
+      claims(kube::kPersistentVolumeClaims, kube::project_spec, {.namespace_ = namespace_}) {
+  pods.index_label(std::string(ray::kLabelCluster));
+  services.index_label(std::string(ray::kLabelCluster));
+  services.index_label(std::string(ray::kLabelHeadlessWorkerService));
+  batch_jobs.index_label(std::string(ray::kLabelCluster));
+  for (kube::CacheBase* cache : std::initializer_list<kube::CacheBase*>{
+           &clusters, &jobs, &pods, &services, &secrets, &service_accounts, &roles, &role_bindings,
+           &batch_jobs, &ingresses, &claims})
+    caches.add(*cache);
+  if (settings.openshift_routes) {
+    routes.emplace(kRoutes, kube::project_meta, kube::CacheScope{.namespace_ = namespace_});
+    routes->index_label(std::string(ray::kLabelCluster));
+    caches.add(*routes);
+  }
+}
+
+std::optional<RayClusterSeen> see_ray_cluster(const World& world, const kube::ObjectKey& key) {
+  auto cluster = world.clusters.get(key);
+  if (!cluster) return std::nullopt;
+  RayClusterSeen seen{.cluster = cluster, .pods = pods_of(world, cluster->meta)};
+  const auto in_namespace = [&](std::string name) {
+    return kube::ObjectKey{key.namespace_, std::move(name)};
+  };
+  see_services(world, seen);
+  seen.auth_secret = world.secrets.get(in_namespace(ray::check_name(key.name))) != nullptr;
+  seen.service_account = world.service_accounts.get(in_namespace(
+                             controllers::raycluster::service_account_name(*cluster))) != nullptr;
+  // Made under the clipped name, so they are looked for there, too.
+  seen.role = world.roles.get(in_namespace(ray::check_name(key.name))) != nullptr;
+  seen.role_binding = world.role_bindings.get(in_namespace(ray::check_name(key.name))) != nullptr;
+  if (ray::is_true(cluster->spec.headGroupSpec.enableIngress))
+    seen.ingress = world.ingresses.get(in_namespace(ray::head_ingress_name(key.name)));
+  if (world.routes)
+    seen.route = !world.routes->labelled(key.namespace_, ray::kLabelCluster, key.name).empty();
+  if (ray::gcs_store(*cluster) == ray::GcsStore::RocksDb)
+    seen.gcs_claim = world.claims.get(in_namespace(ray::gcs_claim_name(*cluster)));
+  for (auto& job : world.batch_jobs.labelled(key.namespace_, ray::kLabelCluster, key.name))
+    if (job->meta.label(ray::kLabelNodeType) == ray::kNodeTypeRedisCleanup)
+      seen.cleanup_jobs.push_back(std::move(job));
+  return seen;
+}
+
+std::optional<RayJobSeen> see_ray_job(const World& world, const kube::ObjectKey& key) {
+  auto job = world.jobs.get(key);
+  if (!job) return std::nullopt;
+  RayJobSeen seen{.job = job};
+  const auto in_namespace = [&](std::string name) {
+    return kube::ObjectKey{key.namespace_, std::move(name)};
+  };
+  seen.service = world.services.get(in_namespace(ray::default_head_service_name(key.name)));
+  seen.submitter = world.batch_jobs.get(in_namespace(key.name));
+  if (job->status.rayClusterName.empty()) return seen;
+  seen.cluster = world.clusters.get(in_namespace(job->status.rayClusterName));
+  if (!seen.cluster) return seen;
+  seen.cluster_service = world.services.get(in_namespace(ray::head_service_name(*seen.cluster)));
+  seen.heads =
+      controllers::raycluster::pods_of_type(pods_of(world, seen.cluster->meta), ray::kNodeTypeHead);
+  if (ray::token_auth_enabled(seen.cluster->spec))
+    seen.auth_secret = world.secrets.get(in_namespace(ray::auth_secret_name(*seen.cluster)));
+  return seen;
+}
+
+std::vector<kube::ObjectKey> clusters_of(const kube::ObjectMeta& dependent) {
+  auto keys = kube::owner_of_kind(ray::kRayClusters)(dependent);
+  if (!keys.empty()) return keys;
+  // Services that users made in the head Service's place have its labels only.
+  if (const auto name = dependent.label(ray::kLabelCluster); !name.empty())
+    keys.push_back({dependent.key.namespace_, std::string(name)});
+  return keys;
+}
+
+std::vector<kube::ObjectKey> clusters_using_account(const World& world,
+                                                    const kube::ObjectMeta& account) {
+  std::vector<kube::ObjectKey> keys;
+  for (const auto& cluster : world.clusters.list(account.key.namespace_))
+    if (ray::autoscaling_enabled(cluster->spec) &&
+        controllers::raycluster::service_account_name(*cluster) == account.key.name)
+      keys.push_back(cluster->meta.key);
+  return keys;
+}
+
+std::vector<kube::ObjectKey> jobs_of_cluster(const World& world, const kube::ObjectMeta& cluster) {
+  if (auto owners = kube::owner_of_kind(ray::kRayJobs)(cluster); !owners.empty()) return owners;
+  std::vector<kube::ObjectKey> keys;
+  for (const auto& job : world.jobs.list(cluster.key.namespace_))
+    if (controllers::rayjob::selected_cluster(job->spec) == cluster.key.name)
+      keys.push_back(job->meta.key);
+  return keys;
+}
+
+std::vector<kube::ObjectKey> jobs_of_dependent(const World& world,
+                                               const kube::ObjectMeta& dependent) {
+  std::vector<kube::ObjectKey> keys;
+  for (const auto& key : kube::owner_of_kind(ray::kRayClusters)(dependent))
+    if (const auto cluster = world.clusters.get(key))
+      for (auto& job : jobs_of_cluster(world, cluster->meta)) keys.push_back(std::move(job));
+  return keys;
+}
+
+}  // namespace manta::operator_

@@ -1,0 +1,52 @@
+// The caches of one watched namespace (or of all), and the snapshots that planners get of them.
+//
+//   World world(namespace_, settings);
+//   auto seen = see_ray_cluster(world, key);      // nothing: no such RayCluster
+#pragma once
+
+#include "controllers/raycluster/seen.h"
+#include "controllers/rayjob/seen.h"
+#include "controllers/settings.h"
+#include "kube/cache.h"
+#include "kube/views.h"
+#include "ray/types.h"
+
+#include <optional>
+#include <string>
+
+namespace manta::operator_ {
+
+struct World {
+  World(const std::string& namespace_, const controllers::Settings& settings);
+
+  kube::Cache<ray::RayCluster> clusters;
+  kube::Cache<ray::RayJob> jobs;
+  kube::Cache<kube::PodView> pods;  // Ray's, and those that clean Redis
+  kube::Cache<kube::ServiceView> services;
+  kube::Cache<kube::SecretView> secrets;
+  kube::Cache<kube::MetaView> service_accounts;
+  kube::Cache<kube::MetaView> roles;
+  kube::Cache<kube::MetaView> role_bindings;
+  kube::Cache<kube::JobView> batch_jobs;  // the operator's own
+  kube::Cache<kube::SpecView> ingresses;
+  kube::Cache<kube::SpecView> claims;
+  std::optional<kube::Cache<kube::MetaView>> routes = {};  // on OpenShift
+
+  kube::CacheSet caches = {};  // all of them
+};
+
+std::optional<controllers::raycluster::RayClusterSeen> see_ray_cluster(const World& world,
+                                                                       const kube::ObjectKey& key);
+std::optional<controllers::rayjob::RayJobSeen> see_ray_job(const World& world,
+                                                           const kube::ObjectKey& key);
+
+/// Which RayClusters and RayJobs a changed object concerns.
+std::vector<kube::ObjectKey> clusters_of(const kube::ObjectMeta& dependent);
+std::vector<kube::ObjectKey> clusters_using_account(const World& world,
+                                                    const kube::ObjectMeta& account);
+std::vector<kube::ObjectKey> jobs_of_cluster(const World& world, const kube::ObjectMeta& cluster);
+/// Of a Pod, Service or Secret of a RayCluster.
+std::vector<kube::ObjectKey> jobs_of_dependent(const World& world,
+                                               const kube::ObjectMeta& dependent);
+
+}  // namespace manta::operator_
