@@ -1,0 +1,221 @@
+#include "cli/follow.h"
+
+#include "cli/pod_words.h"
+#include "kube/cache.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <utility>
+
+namespace manta::cli {
+namespace {
+
+/// The log's end may come a moment after the job's.
+constexpr Duration kLogPatience = std::chrono::seconds{5};
+constexpr Duration kLogRetry = std::chrono::milliseconds{200};
+
+const kube::Resource kRayJobs{"ray.io", "v1", "rayjobs", "RayJob", true};
+
+struct RawView {
+  kube::ObjectMeta meta = {};
+  Json object = {};
+};
+
+Result<RawView> project_raw(const Json& object) {
+  auto meta = kube::parse_meta(object);
+  if (!meta) return failed(meta.error());
+  return RawView{.meta = std::move(*meta), .object = object};
+}
+
+bool has_ended(std::string_view deployment_status) {
+  return deployment_status == "Complete" || deployment_status == "Failed" ||
+         deployment_status == "ValidationFailed" || deployment_status == "Suspended";
+}
+
+}  // namespace
+
+struct Follower::Impl {
+  using RawCache = kube::Cache<RawView>;
+
+  Impl(Loop& l, Client& c, Random& r, const Console& o, kube::ObjectKey j)
+      : loop(l),
+        client(c),
+        random(r),
+        console(o),
+        job(std::move(j)),
+        jobs(kRayJobs, project_raw,
+             {.namespace_ = job.namespace_, .field_selector = "metadata.name=" + job.name}),
+        pods(kube::kPods, project_raw, {.namespace_ = job.namespace_}),
+        events(kube::kCoreEvents, project_raw, {.namespace_ = job.namespace_}),
+        changed(l),
+        ended(l) {}
+
+  Loop& loop;
+  Client& client;
+  Random& random;
+  const Console& console;
+  kube::ObjectKey job;
+  RawCache jobs;
+  RawCache pods;
+  RawCache events;
+  OneShot<bool> changed;
+  OneShot<JobEnd> ended;
+  std::string cluster = {};
+  std::string last_state = {};
+  std::map<std::string, std::string> said = {};  // by Pod uid: the last line about it
+  std::set<std::string> events_said = {};
+  std::set<std::string> logs_begun = {};  // Pod uids
+  int logs_open = 0;
+  bool job_seen = false;
+
+  bool is_submitter(const RawView& pod) const { return pod.meta.label("job-name") == job.name; }
+  bool is_ours(const RawView& pod) const {
+    return is_submitter(pod) || (!cluster.empty() && pod.meta.label("ray.io/cluster") == cluster);
+  }
+
+  void look_at_job() {
+    const auto view = jobs.get(job);
+    if (view == nullptr) {
+      if (job_seen) ended.set({.seen = true, .why = "the RayJob was deleted", .cluster = cluster});
+      return;
+    }
+    job_seen = true;
+    const auto& object = view->object;
+    cluster = string_at(object, {"status", "rayClusterName"});
+    const auto deployment = string_at(object, {"status", "jobDeploymentStatus"});
+    const auto status = string_at(object, {"status", "jobStatus"});
+    const auto state =
+        status.empty() ? std::string(deployment) : fmt::format("{} ({})", deployment, status);
+    if (!state.empty() && state != last_state)
+      console.say(fmt::format("rayjob/{} {}", job.name, state));
+    last_state = state;
+    if (!has_ended(deployment)) return;
+    JobEnd end{.succeeded = status == "SUCCEEDED" && deployment == "Complete",
+               .seen = true,
+               .cluster = cluster};
+    if (!end.succeeded) {
+      end.why = string_at(object, {"status", "reason"});
+      if (const auto message = string_at(object, {"status", "message"}); !message.empty())
+        end.why += (end.why.empty() ? "" : ": ") + std::string(message);
+      if (end.why.empty()) end.why = state;
+    }
+    ended.set(std::move(end));
+  }
+
+  void look_at_pods(Scope& scope) {
+    for (const auto& pod : pods.list(job.namespace_)) {
+      if (!is_ours(*pod)) continue;
+      auto line = pod_state(pod->object);
+      if (const auto trouble = pod_trouble(pod->object); !trouble.empty()) line += ": " + trouble;
+      if (auto& last = said[pod->meta.uid]; last != line) {
+        console.say(fmt::format("pod/{} {}", pod->meta.key.name, line));
+        last = std::move(line);
+      }
+      if (is_submitter(*pod)) begin_log(scope, *pod);
+    }
+  }
+
+  void look_at_events() {
+    for (const auto& event : events.list(job.namespace_)) {
+      if (string_at(event->object, {"type"}) != "Warning") continue;
+      const auto name = string_at(event->object, {"involvedObject", "name"});
+      const auto reason = string_at(event->object, {"reason"});
+      // These two the Pod itself says, and better.
+      if (reason == "FailedScheduling" || reason == "BackOff" || !concerns_us(name)) continue;
+      const auto message = string_at(event->object, {"message"});
+      const auto line = fmt::format("{}: {}", reason, message);
+      if (events_said.insert(std::string(name) + line).second)
+        console.warn(fmt::format("{} {}", name, line));
+    }
+  }
+
+  bool concerns_us(std::string_view name) const {
+    if (name == job.name || (!cluster.empty() && name == cluster)) return true;
+    const auto pod = pods.get({job.namespace_, std::string(name)});
+    return pod != nullptr && is_ours(*pod);
+  }
+
+  void begin_log(Scope& scope, const RawView& pod) {
+    const auto& containers = array_at(pod.object, {"spec", "containers"});
+    if (containers.empty()) return;
+    const std::string container(string_at(containers[0], {"name"}));
+    if (!container_has_log(pod.object, container) || !logs_begun.insert(pod.meta.uid).second)
+      return;
+    ++logs_open;
+    scope.spawn("driver log", show_log(pod.meta.key, container, scope.stop_token()));
+  }
+
+  Task<void> show_log(kube::ObjectKey pod, std::string container, std::stop_token stop) {
+    bool begun = false;
+    for (int attempt = 0; attempt < 20 && !stop.stop_requested(); ++attempt) {
+      auto done = co_await client.follow_log(
+          pod, container,
+          [&](std::string_view piece) {
+            begun = true;
+            console.output(piece);
+          },
+          stop);
+      // A log that broke off half-way is not shown twice.
+      if (done || begun) break;
+      if (!co_await sleep(loop, kLogRetry, stop)) break;
+    }
+    --logs_open;
+    changed.set(true);
+  }
+
+  Task<void> watch_changes(Scope& scope, std::stop_token stop) {
+    while (!stop.stop_requested()) {
+      changed = OneShot<bool>(loop);
+      look_at_job();
+      look_at_pods(scope);
+      look_at_events();
+      if (!stop.stop_requested()) co_await changed;
+    }
+  }
+
+  Task<JobEnd> run(std::stop_token stop) {
+    Scope scope(loop);
+    std::stop_callback forward(stop, [&] {
+      ended.set({.cluster = cluster});
+      changed.set(true);
+    });
+    for (auto* cache : {&jobs, &pods, &events}) {
+      cache->listen([this](const auto*, const auto*) { changed.set(true); });
+      scope.spawn("watch " + cache->resource().plural,
+                  kube::reflect(loop, client.api(), *cache, random, scope.stop_token()));
+    }
+    scope.spawn("changes", watch_changes(scope, scope.stop_token()));
+    auto end = co_await ended;
+    for (Duration waited{}; end.seen && logs_open > 0 && waited < kLogPatience; waited += kLogRetry)
+      if (!co_await sleep(loop, kLogRetry, stop)) break;
+    end.cluster = cluster;
+    scope.request_stop();
+    changed.set(true);
+    co_await scope.join();
+    co_return end;
+  }
+};
+
+Follower::Follower(Loop& loop, Client& client, Random& random, const Console& console,
+                   kube::ObjectKey job)
+    : impl_(std::make_unique<Impl>(loop, client, random, console, std::move(job))) {}
+Follower::~Follower() = default;
+
+Task<JobEnd> Follower::run(std::stop_token stop) { return impl_->run(std::move(stop)); }
+
+std::string Follower::troubles() const {
+  std::string text;
+  for (const auto& pod : impl_->pods.list(impl_->job.namespace_)) {
+    if (!impl_->is_ours(*pod)) continue;
+    const auto state = pod_state(pod->object);
+    if (state == "Ready" || state == "Completed") continue;
+    const auto trouble = pod_trouble(pod->object);
+    text += fmt::format("\n  pod/{} {}{}{}", pod->meta.key.name, state, trouble.empty() ? "" : ": ",
+                        trouble);
+  }
+  return text;
+}
+
+}  // namespace manta::cli

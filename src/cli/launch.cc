@@ -1,0 +1,125 @@
+#include "cli/launch.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+namespace manta::cli {
+namespace {
+
+constexpr int kStartPatienceMs = 60'000;
+
+/// Between fork and exec: only calls that are safe after a fork.
+[[noreturn]] void become_daemon(const char* program, char* const* arguments, const char* log,
+                                int ready_fd) {
+  ::setsid();
+  const int null = ::open("/dev/null", O_RDWR);
+  const int out = ::open(log, O_CREAT | O_WRONLY | O_APPEND, 0600);
+  if (out < 0) {
+    ::dprintf(ready_fd, "error cannot open the log file %s: %s\n", log, std::strerror(errno));
+    ::_exit(1);
+  }
+  ::dup2(null, 0);
+  ::dup2(out, 1);
+  ::dup2(out, 2);
+  ::dup2(ready_fd, 3);
+  ::close_range(4, ~0U, 0);
+  ::execv(program, arguments);
+  ::dprintf(3, "error cannot start %s: %s\n", program, std::strerror(errno));
+  ::_exit(1);
+}
+
+/// What the daemon says until it closes its end; Timeout when it says nothing.
+Result<std::string> read_report(int fd) {
+  std::string text;
+  std::array<char, 4096> buffer{};
+  while (!text.ends_with('\n')) {
+    pollfd entry{.fd = fd, .events = POLLIN, .revents = 0};
+    const int ready = ::poll(&entry, 1, kStartPatienceMs);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return failed(ErrorCode::Timeout, "the daemon was not ready within a minute");
+    const auto got = ::read(fd, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    text.append(buffer.data(), std::size_t(got));
+  }
+  return text;
+}
+
+}  // namespace
+
+void report_ready(int fd) {
+  if (fd < 0) return;
+  (void)!::write(fd, "ready\n", 6);
+  ::close(fd);
+}
+
+void report_failure(int fd, const std::string& message) {
+  if (fd < 0) return;
+  ::dprintf(fd, "error %s\n", message.c_str());
+  ::close(fd);
+}
+
+Result<DaemonState> launch_daemon(const Paths& paths, const DaemonOptions& options) {
+  std::vector<std::string> words{
+      "manta", "up", "--foreground", "--data-dir", paths.home.string(), "--ready-fd", "3"};
+  if (options.port) words.insert(words.end(), {"--port", std::to_string(*options.port)});
+  if (options.control_plane_only) words.emplace_back("--control-plane-only");
+  if (options.control_plane_only && options.with_operator) words.emplace_back("--operator");
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const auto log = paths.log().string();
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+    return failed(ErrorCode::Internal, fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  const auto child = ::fork();
+  if (child < 0)
+    return failed(ErrorCode::Internal, fmt::format("cannot fork: {}", std::strerror(errno)));
+  if (child == 0) become_daemon("/proc/self/exe", arguments.data(), log.c_str(), ends[1]);
+  ::close(ends[1]);
+  const auto report = read_report(ends[0]);
+  ::close(ends[0]);
+  if (report && report->starts_with("ready"))
+    if (const auto state = running_daemon(paths)) return *state;
+  if (!report) ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  if (!report) return failed(report.error().in("starting manta (its log is " + log + ")"));
+  if (report->starts_with("error ")) {
+    auto message = report->substr(6);
+    message.erase(message.find_last_not_of('\n') + 1);
+    return failed(ErrorCode::Unavailable, std::move(message));
+  }
+  return failed(ErrorCode::Unavailable, "the daemon ended while starting; its log is " + log);
+}
+
+Result<StopOutcome> stop_daemon(const Paths& paths, int patience_seconds) {
+  const auto wait_gone = [&](int seconds) {
+    for (int i = 0; i < seconds * 50 && is_locked(paths); ++i) ::poll(nullptr, 0, 20);
+    return !is_locked(paths);
+  };
+  if (!is_locked(paths)) return StopOutcome::WasNotRunning;
+  const auto state = read_state(paths);
+  // One that is just starting has no state yet; it will, or it will be gone.
+  if (!state && wait_gone(5)) return StopOutcome::WasNotRunning;
+  if (!state)
+    return failed(ErrorCode::Unavailable,
+                  fmt::format("manta holds {} but does not say who it is", paths.lock().string()));
+  if (::kill(pid_t(state->pid), SIGTERM) != 0 && errno != ESRCH)
+    return failed(ErrorCode::Forbidden,
+                  fmt::format("cannot stop manta (pid {}): {}", state->pid, std::strerror(errno)));
+  if (wait_gone(patience_seconds)) return StopOutcome::Stopped;
+  ::kill(pid_t(state->pid), SIGKILL);
+  if (wait_gone(5)) return StopOutcome::Killed;
+  return failed(ErrorCode::Timeout, fmt::format("manta (pid {}) does not end", state->pid));
+}
+
+}  // namespace manta::cli

@@ -1,0 +1,32 @@
+// Starting and stopping the daemon from another process.
+#pragma once
+
+#include "base/result.h"
+#include "cli/instance.h"
+#include "cli/paths.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace manta::cli {
+
+struct DaemonOptions {
+  std::optional<std::uint16_t> port = {};  // nothing: the usual one, or a free one if that is taken
+  bool control_plane_only = false;
+  bool with_operator = true;
+};
+
+/// Starts this program again as a daemon in a session of its own and waits until it is ready. Fails
+/// with what the daemon said when it could not start, and where its log is.
+Result<DaemonState> launch_daemon(const Paths& paths, const DaemonOptions& options);
+
+enum class StopOutcome { WasNotRunning, Stopped, Killed };
+/// SIGTERM, and SIGKILL when it has not gone after `patience_seconds`.
+Result<StopOutcome> stop_daemon(const Paths& paths, int patience_seconds = 40);
+
+/// The daemon's side of the wait: one line, once.
+void report_ready(int fd);
+void report_failure(int fd, const std::string& message);
+
+}  // namespace manta::cli

@@ -1,0 +1,85 @@
+#include "cli/manifest.h"
+
+#include "base/yaml.h"
+#include "local/images/image_index.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <regex>
+#include <sstream>
+#include <utility>
+
+namespace manta::cli {
+namespace {
+
+/// "line 3, column 7: …" → "FILE:3:7: …", as compilers say it and editors read it.
+std::string with_place(const std::string& source, const std::string& message) {
+  static const std::regex kPlace(R"(^line (\d+), column (\d+): ([\s\S]*)$)");
+  std::smatch parts;
+  if (!std::regex_match(message, parts, kPlace)) return source + ": " + message;
+  return fmt::format("{}:{}:{}: {}", source, parts[1].str(), parts[2].str(), parts[3].str());
+}
+
+/// The field paths that a strict decoding error names: unknown field "spec.foo".
+std::vector<std::pair<std::string, std::string>> named_fields(const Error& error) {
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const auto& cause : error.causes) found.emplace_back(cause.field, cause.message);
+  if (!found.empty()) return found;
+  static const std::regex kNamed(R"re((unknown|duplicate) field "([^"]+)")re");
+  for (std::sregex_iterator it(error.message.begin(), error.message.end(), kNamed), end; it != end;
+       ++it)
+    found.emplace_back((*it)[2].str(), fmt::format("{} field", (*it)[1].str()));
+  return found;
+}
+
+}  // namespace
+
+Result<Manifest> parse_manifest(std::string source, std::string text) {
+  auto documents = parse_yaml(text);
+  if (!documents) {
+    auto error = documents.error();
+    error.message = with_place(source, error.message);
+    return failed(std::move(error));
+  }
+  if (documents->empty()) return failed(ErrorCode::Invalid, source + ": it holds no object");
+  Manifest manifest{std::move(source), std::move(text), std::move(*documents)};
+  for (std::size_t i = 0; i < manifest.documents.size(); ++i) {
+    for (const auto* field : {"apiVersion", "kind"}) {
+      if (!string_at(manifest.documents[i], {field}).empty()) continue;
+      const auto place = find_place(manifest, i, "").value_or(Place{1, 1});
+      return failed(ErrorCode::Invalid,
+                    fmt::format("{}:{}:{}: document {} has no {}: not a Kubernetes object",
+                                manifest.source, place.line, place.column, i + 1, field));
+    }
+  }
+  return manifest;
+}
+
+Result<Manifest> load_manifest(const std::string& file) {
+  if (file == "-") {
+    std::ostringstream text;
+    text << std::cin.rdbuf();
+    return parse_manifest("standard input", text.str());
+  }
+  auto text = local::read_file(file);
+  if (!text) return failed(text.error());
+  return parse_manifest(file, std::move(*text));
+}
+
+std::string explain_rejection(const Manifest& manifest, std::size_t document, const Error& error) {
+  const auto fields = named_fields(error);
+  if (fields.empty()) {
+    const auto place = find_place(manifest, document, "").value_or(Place{1, 1});
+    return fmt::format("{}:{}:{}: {}", manifest.source, place.line, place.column, error.message);
+  }
+  std::string text;
+  for (const auto& [field, message] : fields) {
+    const auto place = find_place(manifest, document, field).value_or(Place{1, 1});
+    text += fmt::format("{}{}:{}:{}: {}: {}", text.empty() ? "" : "\n", manifest.source, place.line,
+                        place.column, field, message);
+  }
+  return text;
+}
+
+}  // namespace manta::cli

@@ -1,0 +1,21 @@
+// What a Pod says about itself, for somebody who waits for it. Pure.
+#pragma once
+
+#include "base/json.h"
+
+#include <string>
+#include <string_view>
+
+namespace manta::cli {
+
+/// One word: Pending, ContainerCreating, Init:0/1, Running, Ready, Terminating, Completed, Failed.
+std::string pod_state(const Json& pod);
+
+/// Why it is not running, in the Pod's own words: "Unschedulable: 0/1 nodes are available: …",
+/// "container ray-head: ErrImagePull: …". Empty when nothing hangs.
+std::string pod_trouble(const Json& pod);
+
+/// True when that container has begun to write a log.
+bool container_has_log(const Json& pod, std::string_view container);
+
+}  // namespace manta::cli

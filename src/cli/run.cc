@@ -1,0 +1,237 @@
+#include "cli/run.h"
+
+#include "base/asio_loop.h"
+#include "base/async.h"
+#include "base/random.h"
+#include "cli/apply.h"
+#include "cli/client.h"
+#include "cli/console.h"
+#include "cli/follow.h"
+#include "cli/launch.h"
+#include "cli/manifest.h"
+#include "cli/signals.h"
+#include "local/images/image_pull.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace manta::cli {
+namespace {
+
+constexpr int kOk = 0;
+constexpr int kFailed = 1;
+constexpr int kTimedOut = 124;
+constexpr int kInterrupted = 130;
+constexpr Duration kFinalizerPatience = std::chrono::seconds{3};
+constexpr Duration kCleanupPatience = std::chrono::seconds{20};
+constexpr Duration kCleanupInterval = std::chrono::milliseconds{50};
+
+const kube::Resource kRayClusters{"ray.io", "v1", "rayclusters", "RayCluster", true};
+
+/// A Ray to run on, made when this machine has none yet.
+Result<void> ensure_default_image(const Paths& paths, const Console& console) {
+  const local::ImageIndex index(paths.images);
+  if (index.default_image()) return {};
+  console.say("no Ray is prepared on this machine yet");
+  const auto image = local::pull_image(
+      index, local::ray_image_name(local::kDefaultRay),
+      {.quiet = ::isatty(2) == 0, .say = [&](const std::string& line) { console.say(line); }});
+  if (!image) return failed(image.error().in("preparing Ray"));
+  return {};
+}
+
+struct RunState {
+  AsioLoop& loop;
+  const Paths& paths;
+  const RunOptions& options;
+  const Console& console;
+  Client& client;
+  Manifest manifest = {};
+  std::vector<AppliedObject> applied = {};
+  std::stop_source stop = {};
+  int signals = 0;
+  bool timed_out = false;
+};
+
+const AppliedObject* find_job(const std::vector<AppliedObject>& applied) {
+  const auto found = std::ranges::find_if(
+      applied, [](const AppliedObject& object) { return is_ray_job(object.object); });
+  return found == applied.end() ? nullptr : &*found;
+}
+
+Task<bool> wait_gone(Loop& loop, kube::Api& api, AppliedObject object, Duration patience) {
+  for (Duration waited{}; waited < patience; waited += kCleanupInterval) {
+    const auto left = co_await api.get(object.resource, object.key);
+    if (!left && left.error().code == ErrorCode::NotFound) co_return true;
+    if (left && string_at(*left, {"metadata", "uid"}) != object.uid) co_return true;
+    co_await sleep(loop, kCleanupInterval);
+  }
+  co_return false;
+}
+
+/// The job's Pods, at once: nobody waits for their grace period.
+Task<std::size_t> remove_pods(kube::Api& api, kube::ObjectKey job, std::string cluster) {
+  auto list = co_await api.list(kube::kPods, job.namespace_);
+  if (!list) co_return 0;
+  std::size_t left = 0;
+  for (const auto& pod : array_at(*list, {"items"})) {
+    const auto of_cluster = string_at(pod, {"metadata", "labels", "ray.io/cluster"});
+    const bool ours = string_at(pod, {"metadata", "labels", "job-name"}) == job.name ||
+                      (!cluster.empty() && of_cluster == cluster);
+    if (!ours) continue;
+    ++left;
+    kube::Request request{.verb = kube::Verb::Delete,
+                          .resource = kube::kPods,
+                          .namespace_ = job.namespace_,
+                          .name = std::string(string_at(pod, {"metadata", "name"})),
+                          .grace_period_seconds = 0};
+    request.precondition_uid = string_at(pod, {"metadata", "uid"});
+    (void)co_await api.call(std::move(request));  // gone already is as good; the loop looks again
+  }
+  co_return left;
+}
+
+/// Takes out what we put in. Best effort: a failure is said, and does not change the exit code.
+Task<void> clean_up(RunState& run, std::string cluster) {
+  auto& api = run.client.api();
+  const auto* job = find_job(run.applied);
+  for (auto object = run.applied.rbegin(); object != run.applied.rend(); ++object) {
+    if (!object->created) continue;
+    auto removed = co_await api.remove(object->resource, object->key, object->uid);
+    if (!removed && removed.error().code != ErrorCode::NotFound)
+      run.console.warn(fmt::format("cannot delete {} {}: {}", object->resource.kind,
+                                   object->key.to_string(), removed.error().message));
+  }
+  if (job == nullptr) co_return;
+  // The operator tells Ray first; a Ray that does not answer is not waited for.
+  co_await wait_gone(run.loop, api, *job, kFinalizerPatience);
+  if (!cluster.empty()) (void)co_await api.remove(kRayClusters, {job->key.namespace_, cluster});
+  (void)co_await api.remove(kube::kJobs, job->key);
+  for (Duration waited{}; waited < kCleanupPatience; waited += kCleanupInterval) {
+    if (co_await remove_pods(api, job->key, cluster) == 0) co_return;
+    co_await sleep(run.loop, kCleanupInterval);
+  }
+  run.console.warn("some Pods of the job do not go away; see `manta status`");
+}
+
+int exit_code_of(const RunState& run, const JobEnd& end) {
+  if (end.seen) return end.succeeded ? kOk : kFailed;
+  if (run.timed_out) return kTimedOut;
+  return kInterrupted;
+}
+
+void say_end(const RunState& run, const JobEnd& end, const Follower& follower,
+             const kube::ObjectKey& job) {
+  const auto& console = run.console;
+  if (end.seen && end.succeeded)
+    console.say(fmt::format("rayjob/{} SUCCEEDED", job.name));
+  else if (end.seen)
+    console.say(fmt::format("rayjob/{} failed: {}", job.name, end.why));
+  else if (run.timed_out)
+    console.say(fmt::format("rayjob/{} has not ended within {} s{}", job.name,
+                            run.options.timeout->count(), follower.troubles()));
+  else
+    console.say("interrupted");
+}
+
+Task<int> follow_job(RunState& run, Random& random) {
+  auto done = co_await apply_manifest(run.loop, run.client.api(), run.manifest, run.applied);
+  if (!done) {
+    print_error(done.error().message);
+    if (!run.options.keep) co_await clean_up(run, {});
+    co_return kFailed;
+  }
+  const auto job = find_job(run.applied)->key;
+  run.console.say(fmt::format("rayjob/{} created", job.name));
+  Loop::TimerId timer = 0;
+  if (run.options.timeout)
+    timer = run.loop.after(*run.options.timeout, [&run] {
+      run.timed_out = true;
+      run.stop.request_stop();
+    });
+  Follower follower(run.loop, run.client, random, run.console, job);
+  const auto end = co_await follower.run(run.stop.get_token());
+  run.loop.cancel(timer);
+  say_end(run, end, follower, job);
+  if (run.options.keep)
+    run.console.say(fmt::format("everything is left as it is; export KUBECONFIG={}",
+                                run.paths.kubeconfig().string()));
+  else
+    co_await clean_up(run, end.cluster);
+  co_return exit_code_of(run, end);
+}
+
+int follow_with_signals(const Paths& paths, const RunOptions& options, const Console& console,
+                        Manifest manifest) {
+  AsioLoop loop;
+  SystemRandom random;
+  auto client = Client::open(loop, paths);
+  if (!client) {
+    print_error(client.error().message);
+    return kFailed;
+  }
+  RunState run{.loop = loop,
+               .paths = paths,
+               .options = options,
+               .console = console,
+               .client = **client,
+               .manifest = std::move(manifest)};
+  StopSignals signals(loop, [&run](int) {
+    // A second one: the user has had enough of our tidying up.
+    if (++run.signals > 1) ::_exit(kInterrupted);
+    run.stop.request_stop();
+  });
+  return run_to_end(loop, follow_job(run, random));
+}
+
+}  // namespace
+
+int run_file(const Paths& paths, const RunOptions& options) {
+  const Console console;
+  auto manifest = load_manifest(options.file);
+  if (!manifest) {
+    print_error(manifest.error().message);
+    return kFailed;
+  }
+  const auto jobs = std::ranges::count_if(manifest->documents, is_ray_job);
+  if (jobs != 1) {
+    print_error(
+        fmt::format("{}: `manta run` follows exactly one RayJob, here are {}; for anything "
+                    "else: manta up, then kubectl apply -f {}",
+                    manifest->source, jobs, options.file));
+    return kFailed;
+  }
+  if (auto home = make_home(paths); !home) {
+    print_error(home.error().message);
+    return kFailed;
+  }
+  if (auto image = ensure_default_image(paths, console); !image) {
+    print_error(image.error().message);
+    return kFailed;
+  }
+  const auto running = running_daemon(paths);
+  if (running && running->control_plane_only) {
+    print_error("the running manta is a control plane only, no Pod would start; manta down first");
+    return kFailed;
+  }
+  if (!running) {
+    const auto started = launch_daemon(paths, {});
+    if (!started) {
+      print_error(started.error().message);
+      return kFailed;
+    }
+    console.say(fmt::format("manta is up ({})", started->server));
+  }
+  const int code = follow_with_signals(paths, options, console, std::move(*manifest));
+  if (!running && !options.keep) {
+    if (auto stopped = stop_daemon(paths); !stopped) print_error(stopped.error().message);
+  }
+  return code;
+}
+
+}  // namespace manta::cli
