@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::uint64_t kForGood = std::numeric_limits<std::uint64_t>::max();
 // Late news of an object that is gone come from requests in flight and from a list that began
-// before: some thousands at most. 32768 records are 1.5 MB.
-constexpr std::size_t kGoneKept = 32768;
+// before: some thousands at most. Two records an object; 65536 are 3 MB.
+constexpr std::size_t kGoneKept = 65536;
 
 struct Identity {
   ObjectKey key;
@@ -87,20 +87,20 @@ void CacheBase::observe(const Json& object) {
   const Identity seen = identify(object);
   if (seen.key.name.empty()) return report_unreadable(object, {.message = "it has no name"});
   if (!scope_.namespace_.empty() && seen.key.namespace_ != scope_.namespace_) return;
-  if (is_buried(seen.uid, seen.resource_version)) return;
+  if (is_buried(seen.key, seen.uid, seen.resource_version)) return;
 
   auto held = meta(seen.key);
   if (held && seen.resource_version <= held->resource_version) {
     // A predecessor under the same name; only what is older can be one.
-    if (held->uid != seen.uid) bury(seen.uid, kForGood);
+    if (held->uid != seen.uid) remember_gone(fnv1a64(seen.uid), kForGood);
     return;
   }
   if (held && held->uid != seen.uid) {
-    bury(held->uid, kForGood);
+    bury(seen.key, held->uid, kForGood);
     remove(seen.key, std::exchange(held, nullptr));
   }
   if (!in_scope(object)) {
-    bury(seen.uid, seen.resource_version);
+    bury(seen.key, seen.uid, seen.resource_version);
     if (held) remove(seen.key, held);
     return;
   }
@@ -112,7 +112,7 @@ void CacheBase::observe_gone(const ObjectKey& key, std::string_view uid, std::ui
   if (as_of == 0) as_of = kForGood;
   const auto held = meta(key);
   if (uid.empty() && !held) return;
-  bury(uid.empty() ? held->uid : uid, as_of);
+  bury(key, uid.empty() ? held->uid : uid, as_of);
   if (!held || (!uid.empty() && held->uid != uid) || held->resource_version > as_of) return;
   remove(key, held);
 }
@@ -129,7 +129,7 @@ void CacheBase::observe_list(std::string_view namespace_, const LabelSelector& s
     if ((!namespace_.empty() && key.namespace_ != namespace_) || listed.contains(key)) continue;
     const auto held = meta(key);
     if (held->resource_version > as_of || !selector.matches(held->labels)) continue;
-    bury(held->uid, as_of);
+    bury(key, held->uid, as_of);
     remove(key, held);
   }
 }
@@ -147,7 +147,7 @@ void CacheBase::end_replace(std::uint64_t resource_version) {
     const auto held = meta(key);
     // Newer than the list: made or written by us while the list was on its way.
     if (!held || held->resource_version > resource_version) continue;
-    bury(held->uid, resource_version);
+    bury(key, held->uid, resource_version);
     remove(key, held);
   }
   replace_seen_.clear();
@@ -168,18 +168,33 @@ bool CacheBase::in_scope(const Json& object) const {
   return true;
 }
 
-bool CacheBase::is_buried(std::string_view uid, std::uint64_t resource_version) const {
-  const auto found = gone_.find(fnv1a64(uid));
-  return found != gone_.end() && resource_version <= found->second;
+static std::uint64_t hash_of(const ObjectKey& key) { return fnv1a64("key " + key.to_string()); }
+
+bool CacheBase::is_buried(const ObjectKey& key, std::string_view uid,
+                          std::uint64_t resource_version) const {
+  if (gone_.empty()) return false;
+  for (const auto what : {fnv1a64(uid), hash_of(key)})
+    if (const auto found = gone_.find(what);
+        found != gone_.end() && resource_version <= found->second)
+      return true;
+  return false;
 }
 
-void CacheBase::bury(std::string_view uid, std::uint64_t as_of) {
-  const auto [entry, added] = gone_.try_emplace(fnv1a64(uid), as_of);
+void CacheBase::bury(const ObjectKey& key, std::string_view uid, std::uint64_t as_of) {
+  remember_gone(fnv1a64(uid), as_of);
+  // Whatever else had this name had it before what we held of it.
+  const auto held = meta(key);
+  if (as_of == kForGood) as_of = held ? held->resource_version : 0;
+  remember_gone(hash_of(key), as_of);
+}
+
+void CacheBase::remember_gone(std::uint64_t what, std::uint64_t as_of) {
+  const auto [entry, added] = gone_.try_emplace(what, as_of);
   if (!added) {
     entry->second = std::max(entry->second, as_of);
     return;
   }
-  gone_order_.push_back(entry->first);
+  gone_order_.push_back(what);
   if (gone_order_.size() <= kGoneKept) return;
   gone_.erase(gone_order_.front());
   gone_order_.pop_front();

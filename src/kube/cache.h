@@ -84,8 +84,9 @@ class CacheBase {
     bool equal;
   };
   bool in_scope(const Json& object) const;
-  bool is_buried(std::string_view uid, std::uint64_t resource_version) const;
-  void bury(std::string_view uid, std::uint64_t as_of);
+  bool is_buried(const ObjectKey& key, std::string_view uid, std::uint64_t resource_version) const;
+  void bury(const ObjectKey& key, std::string_view uid, std::uint64_t as_of);
+  void remember_gone(std::uint64_t what, std::uint64_t as_of);
   void remove(const ObjectKey& key, const std::shared_ptr<const ObjectMeta>& held);
   void notify(const ObjectMeta* before, const ObjectMeta* after) const;
 
@@ -96,7 +97,8 @@ class CacheBase {
   bool synced_ = false;
   std::vector<Listener> listeners_ = {};
   std::vector<std::function<void()>> sync_waiters_ = {};
-  // What is known to be gone, by a hash of its uid: as of which revision. The newest kGoneKept.
+  // What is known to be gone, by a hash of its uid: as of which revision; and by a hash of its key:
+  // what has it at that revision or before is a predecessor. The newest kGoneKept.
   std::unordered_map<std::uint64_t, std::uint64_t> gone_ = {};
   std::deque<std::uint64_t> gone_order_ = {};
   std::set<ObjectKey> replace_seen_ = {};

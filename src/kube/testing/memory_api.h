@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-namespace manta::kube::testing {
+namespace manta::kube {
 
 /// What goes wrong with one request.
-struct Fault {
+struct MemoryFault {
   std::optional<Error> before = {};            // refused or lost on the way there
   std::optional<Error> after = {};             // done, but the reply is lost: this is answered
   std::optional<Duration> commits_after = {};  // `before` is answered, and so much later it is done
@@ -32,7 +32,7 @@ class MemoryApi final : public Api {
   Task<Result<RawResponse>> raw(RawRequest request) override;
 
   // What the world is like.
-  std::function<Fault(const Request&)> fault = {};
+  std::function<MemoryFault(const Request&)> fault = {};
   std::function<Duration(const Request&)> latency = [](const Request&) {
     return std::chrono::milliseconds{1};
   };
@@ -77,6 +77,7 @@ class MemoryApi final : public Api {
     LabelSelector selector;
     std::uint64_t from;
     OneShot<bool> done;
+    Time last = {};  // a stream keeps its order
     Result<void> how = {};
   };
 
@@ -100,4 +101,4 @@ class MemoryApi final : public Api {
   std::map<std::string, std::pair<std::string, std::deque<Json>>> pages_ = {};
 };
 
-}  // namespace manta::kube::testing
+}  // namespace manta::kube

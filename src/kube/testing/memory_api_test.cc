@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace manta::kube::testing {
+namespace manta::kube {
 namespace {
 
 std::unexpected<Error> refuse(ErrorCode code, std::string message) {
@@ -35,7 +35,7 @@ bool keeps_living(const Json& object) {
 Task<Result<Response>> MemoryApi::call(Request request) {
   requests.push_back(request);
   const Duration way = latency(request);
-  const Fault wrong = fault ? fault(request) : Fault{};
+  const MemoryFault wrong = fault ? fault(request) : MemoryFault{};
   co_await sleep(loop_, way / 2);
   if (wrong.before) {
     if (wrong.commits_after)
@@ -151,11 +151,11 @@ Result<Json> MemoryApi::update(const Request& request) {
     next = wanted;
     next.as_object().erase("status");
     if (status) next.as_object()["status"] = *status;
+    next.as_object()["kind"] = std::string_view(request.resource.kind);
     auto& meta = next.at("metadata").as_object();
     for (const auto* kept : {"uid", "creationTimestamp", "generation", "deletionTimestamp",
                              "deletionGracePeriodSeconds", "resourceVersion", "namespace"})
       if (const Json* value = find(*held, {"metadata", kept})) meta[kept] = *value;
-    next.as_object()["kind"] = std::string_view(request.resource.kind);
     Json before = *held, after = next;
     before.as_object().erase("metadata"), after.as_object().erase("metadata");
     if (before != after) meta["generation"] = int_at(*held, {"metadata", "generation"}) + 1;
@@ -243,11 +243,12 @@ void MemoryApi::deliver(const std::shared_ptr<Watcher>& watcher, const Change& c
 }
 
 void MemoryApi::send(const std::shared_ptr<Watcher>& watcher, WatchEvent event) {
-  const Duration delay = watch_delay(event);
-  loop_.after(delay, [weak = std::weak_ptr(watcher), event = std::move(event)]() mutable {
-    const auto alive = weak.lock();
-    if (alive && !alive->done.is_set()) alive->sink(std::move(event));
-  });
+  watcher->last = std::max(watcher->last, loop_.now() + watch_delay(event));
+  loop_.after(watcher->last - loop_.now(),
+              [weak = std::weak_ptr(watcher), event = std::move(event)]() mutable {
+                const auto alive = weak.lock();
+                if (alive && !alive->done.is_set()) alive->sink(std::move(event));
+              });
 }
 
 Task<Result<void>> MemoryApi::watch(WatchRequest request, WatchSink sink, std::stop_token stop) {
@@ -362,4 +363,4 @@ TEST(MemoryApi, KeepsRevisionsAndFinalizersAsKubernetesDoes) {
   EXPECT_EQ(api.object(kPods, key), nullptr);
 }
 
-}  // namespace manta::kube::testing
+}  // namespace manta::kube
