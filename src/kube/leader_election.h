@@ -1,0 +1,71 @@
+// One active process of several, by a Lease, as client-go does it.
+//
+//   LeaderElection election(loop, api, random, {.lease = {ns, "ray-operator-leader"}, .identity =
+//   id}); election.on_started = [&] { … };          // we may write election.on_lost = [&] { …
+//   exit(1) };     // we must not write any more co_await election.run(stop);
+//
+// Guarantees: on_lost is called `renew_deadline` after the last renewal that succeeded was sent,
+// also while a request hangs; nobody else takes the Lease before it has seen it unrenewed for
+// `duration`. So there are duration − renew_deadline between the last write of one and the first of
+// the next, whatever the clocks say: both waits are timers. The Lease is not released at the stop.
+// Source: spec/07 §18.
+#pragma once
+
+#include "base/loop.h"
+#include "base/random.h"
+#include "kube/api.h"
+
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+namespace manta::kube {
+
+struct LeaseOptions {
+  ObjectKey lease = {};
+  std::string identity = {};  // "<hostname>_<uuid>"
+  Duration duration = std::chrono::seconds{15};
+  Duration renew_deadline = std::chrono::seconds{10};
+  Duration retry_period = std::chrono::seconds{2};
+};
+
+class LeaderElection {
+ public:
+  LeaderElection(Loop& loop, Api& api, Random& random, LeaseOptions options);
+  ~LeaderElection();
+  LeaderElection(const LeaderElection&) = delete;
+  LeaderElection& operator=(const LeaderElection&) = delete;
+
+  std::function<void()> on_started = {};
+  std::function<void()> on_lost = {};
+
+  bool is_leader() const { return leading_; }
+  /// Who was last seen to hold the Lease; empty: nobody.
+  const std::string& leader() const { return holder_; }
+  /// Ends when stopped (a request in flight is waited for), or when the Lease was lost.
+  Task<void> run(std::stop_token stop);
+
+ private:
+  Task<bool> acquire(std::stop_token stop);
+  Task<bool> try_once();  // true: the Lease is ours, as of this call
+  Task<bool> write(std::optional<Json> held);
+  void observe(const Json& lease);
+  void renewed(Time sent);
+  Task<void> announce();
+
+  Loop& loop_;
+  Api& api_;
+  Random& random_;
+  LeaseOptions options_;
+  bool leading_ = false;
+  bool lost_ = false;
+  std::string holder_ = {};
+  std::string seen_ = {};  // the last observed spec
+  bool expired_ = false;   // seen_ has not changed for its duration
+  Loop::TimerId expiry_ = 0;
+  Loop::TimerId deadline_ = 0;
+  Json lease_ = {};  // as last seen
+};
+
+}  // namespace manta::kube
