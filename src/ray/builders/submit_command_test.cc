@@ -1,0 +1,99 @@
+#include "ray/builders/submit_command.h"
+
+#include <gtest/gtest.h>
+
+namespace manta::ray {
+namespace {
+
+RayJob job_in(std::string_view mode) {
+  RayJob job;
+  job.spec.submissionMode = mode;
+  job.spec.entrypoint = " \n echo no quote 'single quote' \"double quote\"\u00a0\t";
+  job.status.dashboardURL = "http://127.0.0.1:8265";
+  job.status.jobId = "testJobId";
+  return job;
+}
+
+// spec/03 §6.2, the vector.
+TEST(SubmitCommand, WithEverything) {
+  RayJob job = job_in("K8sJobMode");
+  job.spec.runtimeEnvYAML = "test: test";
+  job.spec.metadata = {{"testKey", "testValue"}};
+  job.spec.entrypointNumCpus = 1;
+  job.spec.entrypointNumGpus = 0.5;
+  job.spec.entrypointResources = R"({"Custom_1": 1, "Custom_2": 5.5})";
+  EXPECT_EQ(
+      submit_command(job, {}).value(),
+      R"x(until python -c "import urllib.request; )x"
+      R"x(r=urllib.request.urlopen('http://127.0.0.1:8265/api/gcs_healthz', timeout=10); )x"
+      R"x(exit(0 if b'success' in r.read() else 1)" >/dev/null 2>&1 ; do )x"
+      R"x(echo "Waiting for Ray Dashboard GCS to become healthy at http://127.0.0.1:8265 ..." ; )x"
+      R"x(sleep 2 ; done ; if ! ray job status --address http://127.0.0.1:8265 testJobId )x"
+      R"x(>/dev/null 2>&1 ; then ray job submit --address http://127.0.0.1:8265 --no-wait )x"
+      R"x(--runtime-env-json "{\"test\":\"test\"}" --metadata-json "{\"testKey\":\"testValue\"}" )x"
+      R"x(--submission-id testJobId --entrypoint-num-cpus 1.000000 --entrypoint-num-gpus 0.500000 )x"
+      R"x(--entrypoint-resources "{\"Custom_1\": 1, \"Custom_2\": 5.5}" -- )x"
+      R"x(echo no quote 'single quote' "double quote" ; fi ; )x"
+      R"x(ray job logs --address http://127.0.0.1:8265 --follow testJobId)x");
+}
+
+TEST(SubmitCommand, OfASidecarSubmitsOnceAndEnds) {
+  RayJob job = job_in("SidecarMode");
+  const std::string once = submit_command(job, {}).value();
+  EXPECT_NE(once.find("done ; ray job submit --address http://127.0.0.1:8265 --submission-id"),
+            std::string::npos);
+  EXPECT_TRUE(once.ends_with("\"double quote\" ;")) << once;
+  BuildOptions restarts;
+  restarts.sidecar_submitter_restart = true;
+  EXPECT_NE(submit_command(job, restarts).value().find("if ! ray job status"), std::string::npos);
+}
+
+TEST(SubmitCommand, AddressGetsAScheme) {
+  RayJob job = job_in("K8sJobMode");
+  job.status.dashboardURL = "head:8265";
+  EXPECT_NE(submit_command(job, {}).value().find("--address http://head:8265 "), std::string::npos);
+}
+
+TEST(SubmitCommand, Refusals) {
+  EXPECT_EQ(submit_command(job_in("HTTPMode"), {}).error().message,
+            "unsupported submission mode for job submit command: HTTPMode");
+  RayJob job = job_in("K8sJobMode");
+  job.spec.metadata = {{"a", "b"}};
+  job.spec.rayClusterSpec.emplace().rayVersion = "2.5.9";
+  EXPECT_EQ(submit_command(job, {}).error().message,
+            "the Ray version must be at least 2.6.0 to use the metadata field");
+  job.spec.rayClusterSpec->rayVersion = "nightly";
+  EXPECT_TRUE(submit_command(job, {}).error().message.starts_with(
+      "failed to parse Ray version: nightly: "));
+  job.spec.rayClusterSpec->rayVersion = "";
+  EXPECT_TRUE(submit_command(job, {}).has_value());
+  job.spec.runtimeEnvYAML = "a: [";
+  EXPECT_FALSE(submit_command(job, {}).has_value());
+}
+
+TEST(SupportsJobMetadata, LenientVersions) {
+  for (const auto* version : {"2.6.0", "v2.6", "3", "2.52.0+local.1", "10.0.0"})
+    EXPECT_TRUE(supports_job_metadata(version).value()) << version;
+  for (const auto* version : {"2.5.9", "2", "1.13.0", "2.6.0-rc1", "3.0.0-dev"})
+    EXPECT_FALSE(supports_job_metadata(version).value()) << version;
+  for (const auto* version : {"", "nightly", "2.", "2.6.0.1", "2.6.0rc1", "2.6.0-", "2.6.0-a b"})
+    EXPECT_FALSE(supports_job_metadata(version).has_value()) << version;
+}
+
+TEST(QuoteArgument, KeepsEveryTextAsItIs) {
+  EXPECT_EQ(quote_argument(R"({"a":"b\n"})"), R"("{\"a\":\"b\\n\"}")");
+  EXPECT_EQ(quote_argument("Übung"), "\"Übung\"");
+  EXPECT_EQ(quote_argument("pa$$word"), "'pa$$word'");
+  EXPECT_EQ(quote_argument("`id`"), "'`id`'");
+  EXPECT_EQ(quote_argument("two\nlines"), "'two\nlines'");
+}
+
+TEST(YamlToJsonText, SortsAndEscapes) {
+  EXPECT_EQ(yaml_to_json_text("b: 1\na: {z: x, y: '<&>'}").value(),
+            R"({"a":{"y":"\u003c\u0026\u003e","z":"x"},"b":1})");
+  EXPECT_EQ(yaml_to_json_text("# nothing").value(), "null");
+  EXPECT_FALSE(yaml_to_json_text("a: 1\n---\nb: 2").has_value());
+}
+
+}  // namespace
+}  // namespace manta::ray
