@@ -47,7 +47,7 @@ struct HttpClientOptions {
   TlsOptions tls = {};
   ProxyOptions proxy = {};
   std::size_t max_http1_connections = 16;  // to one origin
-  std::size_t max_http2_connections = 4;   // to one origin; a second one when streams run out
+  std::size_t max_http2_connections = 2;   // to one origin; the second when streams run out
   Duration connect_timeout = std::chrono::seconds{15};
   /// A connection with requests on it that hears nothing for two ticks gets a PING, and is given up
   /// after the third. One without requests is closed after six.
