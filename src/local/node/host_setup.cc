@@ -1,0 +1,234 @@
+#include "local/node/host_setup.h"
+
+#include "base/log.h"
+#include "local/node/cgroups.h"
+#include "local/node/netlink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+namespace manta::local {
+
+namespace fs = std::filesystem;
+
+static bool put(const char* path, const std::string& text) {
+  const int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool done = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  close(fd);
+  return done;
+}
+
+bool needs_rootless() {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  if (syscall(SYS_capget, &header, data) != 0) return true;
+  constexpr std::uint32_t kNeeded = 1u << CAP_SYS_ADMIN | 1u << CAP_NET_ADMIN;
+  return geteuid() != 0 || (data[0].effective & kNeeded) != kNeeded;
+}
+
+static Result<void> become_mapped_root(int more_flags) {
+  const auto uid = geteuid();
+  const auto gid = getegid();
+  if (unshare(CLONE_NEWUSER | more_flags) != 0)
+    return failed(ErrorCode::Forbidden,
+                  fmt::format("making a user namespace: {}; allow unprivileged user namespaces on "
+                              "this machine (sysctl "
+                              "user.max_user_namespaces, "
+                              "kernel.apparmor_restrict_unprivileged_userns) or run as root",
+                              strerror(errno)));
+  put("/proc/self/setgroups", "deny");
+  if (!put("/proc/self/uid_map", fmt::format("0 {} 1\n", uid)) ||
+      !put("/proc/self/gid_map", fmt::format("0 {} 1\n", gid)))
+    return failed(ErrorCode::Forbidden,
+                  fmt::format("mapping the user in the user namespace: {}", strerror(errno)));
+  return {};
+}
+
+Result<void> enter_rootless() {
+  if (auto done = become_mapped_root(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC); !done) return done;
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+    return failed(ErrorCode::Internal, fmt::format("keeping mounts private: {}", strerror(errno)));
+  auto netlink = Netlink::open();
+  if (!netlink) return failed(netlink.error());
+  auto lo = netlink->index_of("lo");
+  if (!lo) return failed(lo.error());
+  return netlink->set_up(*lo);
+}
+
+Result<void> own_hosts_file(const std::string& path) {
+  std::error_code error;
+  fs::copy_file("/etc/hosts", path, fs::copy_options::overwrite_existing, error);
+  if (error) std::ofstream(path) << "127.0.0.1\tlocalhost\n";
+  if (mount(path.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) != 0)
+    return failed(ErrorCode::Internal,
+                  fmt::format("showing {} at /etc/hosts: {}", path, strerror(errno)));
+  return {};
+}
+
+static int run(std::vector<std::string> words) {
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  for (int fd : {1, 2}) posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_WRONLY, 0);
+  pid_t pid = -1;
+  const int error = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  int status = -1;
+  if (error == 0) waitpid(pid, &status, 0);
+  return status;
+}
+
+static bool filters_bridges() {
+  std::ifstream in("/proc/sys/net/bridge/bridge-nf-call-iptables");
+  int on = 0;
+  return (in >> on) && on != 0;
+}
+
+void allow_bridge_traffic(const std::string& bridge) {
+  if (!filters_bridges()) return;
+  if (run({"iptables", "-C", "FORWARD", "-i", bridge, "-o", bridge, "-j", "ACCEPT"}) == 0) return;
+  if (run({"iptables", "-I", "FORWARD", "-i", bridge, "-o", bridge, "-j", "ACCEPT"}) != 0)
+    log::warn("a firewall filters bridges here and could not be told to let Pods through",
+              {{"bridge", bridge}});
+}
+
+void forbid_bridge_traffic(const std::string& bridge) {
+  if (filters_bridges())
+    run({"iptables", "-D", "FORWARD", "-i", bridge, "-o", bridge, "-j", "ACCEPT"});
+}
+
+bool MachineReport::usable() const {
+  return std::ranges::none_of(lines, [](auto& line) { return line.level == Level::Problem; });
+}
+
+namespace {
+
+using Level = MachineReport::Level;
+
+/// Runs the check in a child process; its text, empty when all is fine.
+std::string in_child(const std::function<std::string()>& check) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return strerror(errno);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const auto text = check();
+    (void)!write(ends[1], text.data(), text.size());
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[1024];
+  for (ssize_t got; (got = read(ends[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(got));
+  close(ends[0]);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return status == 0 ? text : "the check crashed";
+}
+
+MachineReport::Line check_kernel() {
+  utsname name = {};
+  uname(&name);
+  int major = 0, minor = 0;
+  sscanf(name.release, "%d.%d", &major, &minor);
+  if (major > 5 || (major == 5 && minor >= 12)) return {"kernel", Level::Fine, name.release};
+  return {"kernel", Level::Problem,
+          fmt::format("{}: Linux 5.12 or newer is needed (mount_setattr)", name.release)};
+}
+
+MachineReport::Line check_namespaces() {
+  const bool rootless = needs_rootless();
+  const auto problem = in_child([&]() -> std::string {
+    constexpr int kFlags = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWPID;
+    if (rootless) {
+      auto done = become_mapped_root(kFlags);
+      return done ? "" : done.error().message;
+    }
+    return unshare(kFlags) == 0 ? "" : strerror(errno);
+  });
+  if (!problem.empty()) return {"namespaces", Level::Problem, problem};
+  if (rootless)
+    return {"namespaces", Level::Note,
+            "without root: by user namespaces; Pods are reached through the API server only"};
+  return {"namespaces", Level::Fine, "as root"};
+}
+
+MachineReport::Line check_network() {
+  const auto problem = in_child([]() -> std::string {
+    if (needs_rootless())
+      if (auto done = become_mapped_root(CLONE_NEWNET); !done) return done.error().message;
+    if (!needs_rootless() && unshare(CLONE_NEWNET) != 0) return strerror(errno);
+    auto netlink = Netlink::open();
+    if (!netlink) return netlink.error().message;
+    if (auto made = netlink->add_bridge("mantatest"); !made) return made.error().message;
+    if (auto made = netlink->add_veth("mantatest0", "mantatest1", getpid()); !made)
+      return made.error().message;
+    return "";
+  });
+  if (problem.empty()) return {"network", Level::Fine, "bridges and veth pairs can be made"};
+  return {"network", Level::Problem, problem + ": the kernel's bridge and veth modules are needed"};
+}
+
+MachineReport::Line check_cgroups() {
+  const auto cgroups = Cgroups::detect(fmt::format("doctor{}", getpid()));
+  Cgroups::destroy(cgroups.roots());
+  if (!cgroups.available())
+    return {"cgroups", Level::Note, "CPU and memory limits are advice only: " + cgroups.problem()};
+  const auto version = fmt::format("version {}", cgroups.version());
+  if (!cgroups.problem().empty())
+    return {"cgroups", Level::Note, version + ", " + cgroups.problem()};
+  return {"cgroups", Level::Fine, version + ": cpu, memory, pids"};
+}
+
+MachineReport::Line check_overlay() {
+  std::ifstream in("/proc/filesystems");
+  for (std::string line; std::getline(in, line);)
+    if (line.ends_with("\toverlay")) return {"overlay", Level::Fine, "available"};
+  return {"overlay", Level::Note,
+          "not loaded (modprobe overlay): roots of images made with --root are read-only"};
+}
+
+MachineReport::Line check_disk(std::string folder) {
+  struct statvfs disk = {};
+  while (statvfs(folder.c_str(), &disk) != 0 && folder.size() > 1)
+    folder = fs::path(folder).parent_path().string();
+  const auto free = disk.f_bavail * disk.f_frsize;
+  const auto text = fmt::format("{} MiB free at {}", free >> 20, folder);
+  return {"disk", free < (2ull << 30) ? Level::Note : Level::Fine, text};
+}
+
+MachineReport::Line check_tool(const std::string& name, const std::string& without) {
+  for (const char* folder : {"/usr/local/bin/", "/usr/bin/", "/bin/"})
+    if (access((folder + name).c_str(), X_OK) == 0) return {name, Level::Fine, folder + name};
+  return {name, Level::Note, "missing: " + without};
+}
+
+}  // namespace
+
+MachineReport check_machine(const std::string& state_folder) {
+  return {{check_kernel(), check_namespaces(), check_network(), check_cgroups(), check_overlay(),
+           check_disk(state_folder), check_tool("bash", "/bin/sh runs commands written for it"),
+           check_tool("wget", "Manta stands in for it in probes")}};
+}
+
+}  // namespace manta::local

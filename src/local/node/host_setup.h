@@ -1,0 +1,43 @@
+// What a node needs of its machine: a look at it for `manta doctor`, and the namespaces that let it
+// run without root.
+#pragma once
+
+#include "base/result.h"
+
+#include <string>
+#include <vector>
+
+namespace manta::local {
+
+struct MachineReport {
+  enum class Level { Fine, Note, Problem };  // Note: works with less; Problem: Pods will not run
+  struct Line {
+    std::string what = {};
+    Level level = Level::Fine;
+    std::string detail = {};
+  };
+  std::vector<Line> lines = {};
+  bool usable() const;
+};
+
+/// Tries things out in child processes and leaves nothing behind. Needs a single-threaded process.
+MachineReport check_machine(const std::string& state_folder);
+
+/// True: this process lacks root and must enter_rootless() before it can run Pods.
+bool needs_rootless();
+
+/// Makes this process root in namespaces of its own (user, mount, network, IPC). Call early in
+/// main(), while there is one thread, and after opening every socket that the host's programs are
+/// to connect to: sockets opened later live in the Pods' network. The host's network cannot be
+/// reached from then on.
+Result<void> enter_rootless();
+
+/// Rootless: gives this process (and nobody else) a hosts file of its own at /etc/hosts, kept at
+/// `path`.
+Result<void> own_hosts_file(const std::string& path);
+
+/// Where a firewall filters bridges (Docker's hosts), lets Pods talk to each other. Best effort.
+void allow_bridge_traffic(const std::string& bridge);
+void forbid_bridge_traffic(const std::string& bridge);
+
+}  // namespace manta::local

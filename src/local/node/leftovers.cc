@@ -1,0 +1,102 @@
+#include "local/node/leftovers.h"
+
+#include "base/log.h"
+#include "local/node/cgroups.h"
+#include "local/node/helper_process.h"
+#include "local/node/helper_spec.h"
+#include "local/node/network.h"
+#include "local/node/services.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+namespace manta::local {
+
+namespace fs = std::filesystem;
+
+Result<std::string> state_marker(const std::string& state_folder, Random& random) {
+  std::error_code error;
+  fs::create_directories(state_folder, error);
+  if (error)
+    return failed(ErrorCode::Internal,
+                  fmt::format("making the state folder {}: {}", state_folder, error.message()));
+  chmod(state_folder.c_str(),
+        0711);  // containers' users pass through; only their own parts are readable
+  const auto path = state_folder + "/marker";
+  std::string marker;
+  std::ifstream(path) >> marker;
+  if (marker.size() == 8 &&
+      std::ranges::all_of(marker, [](unsigned char c) { return std::isxdigit(c); }))
+    return marker;
+  marker = fmt::format("{:08x}", static_cast<std::uint32_t>(random.next()));
+  std::ofstream out(path);
+  out << marker << "\n";
+  if (!out.flush()) return failed(ErrorCode::Internal, fmt::format("writing {}", path));
+  return marker;
+}
+
+void record_cgroups(const std::string& state_folder, const std::vector<std::string>& roots) {
+  std::ofstream out(state_folder + "/cgroups");
+  for (const auto& root : roots) out << root << "\n";
+}
+
+/// Helpers of this marker die with their node; one that is just being killed may still be seen.
+static void kill_helpers(const std::string& marker) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/proc", error)) {
+    const auto name = entry.path().filename().string();
+    if (!std::ranges::all_of(name, [](unsigned char c) { return std::isdigit(c); })) continue;
+    std::ifstream in(entry.path() / "cmdline", std::ios::binary);
+    const std::string line((std::istreambuf_iterator<char>(in)), {});
+    const auto argument = std::string(kHelperArgument) + '\0' + marker + '\0';
+    if (line.find(argument) != std::string::npos)
+      kill(static_cast<pid_t>(std::stol(name)), SIGKILL);
+  }
+}
+
+void remove_leftovers(const NodeOptions& options, const std::string& marker) {
+  kill_helpers(marker);
+  std::vector<std::string> roots;
+  std::ifstream in(options.state_folder + "/cgroups");
+  for (std::string line; std::getline(in, line);)
+    if (!line.empty()) roots.push_back(line);
+  Cgroups::destroy(roots);
+  if (auto cleaned = PodNetwork::clean_up(marker);
+      !cleaned && cleaned.error().code != ErrorCode::Forbidden)
+    log::warn("network devices of an earlier life stay", {{"error", cleaned.error().message}});
+  if (auto removed = write_host_names(options, marker, {}); !removed)
+    log::warn("host names of an earlier life stay", {{"error", removed.error().message}});
+}
+
+Result<void> write_host_names(const NodeOptions& options, const std::string& marker,
+                              const std::vector<HostsEntry>& entries) {
+  if (!options.write_host_names) return {};
+  const auto& path = options.host_names_file;
+  std::string text;
+  {
+    std::ifstream in(path);
+    if (!in)
+      return failed(ErrorCode::Internal, fmt::format("reading {}: {}", path, strerror(errno)));
+    text.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  const auto wanted = replace_hosts_block(text, marker, entries);
+  if (wanted == text) return {};
+  // In place: the file may be a mount, and its owner and mode are not ours to change.
+  const Fd file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file ||
+      pwrite(file.get(), wanted.data(), wanted.size(), 0) != static_cast<ssize_t>(wanted.size()) ||
+      ftruncate(file.get(), static_cast<off_t>(wanted.size())) != 0)
+    return failed(ErrorCode::Internal, fmt::format("writing {}: {}", path, strerror(errno)));
+  return {};
+}
+
+}  // namespace manta::local
