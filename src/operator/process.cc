@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "kube/http_api.h"
 #include "kube/http_client.h"
+#include "kube/leader_election.h"
 #include "operator/discovery.h"
 #include "operator/http_server.h"
 #include "operator/log_sink.h"
@@ -28,6 +29,7 @@ namespace manta::operator_ {
 namespace {
 
 constexpr std::chrono::seconds kGrace{30};
+constexpr const char* kLeaseName = "ray-operator-leader";
 
 Result<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -159,6 +161,25 @@ void log_namespaces(const std::vector<std::string>& namespaces) {
             {{"logger", "setup"}, {"namespaces", list}});
 }
 
+// Watches at once, so that a new leader knows the world already; acts while it is the leader.
+Task<void> lead(AsioLoop& loop, kube::Api& api, Random& random, Operator& op,
+                std::string namespace_, std::stop_token stop) {
+  kube::LeaderElection election(
+      loop, api, random,
+      {.lease = {std::move(namespace_), kLeaseName},
+       .identity = fmt::format("{}_{}", host_name(), random_uuid(random))});
+  Scope scope(loop);
+  election.on_started = [&] { scope.spawn("work", op.work(stop)); };
+  election.on_lost = [] {
+    // Another may be writing already: nothing of ours may follow.
+    log::error("leader election lost");
+    std::_Exit(1);
+  };
+  scope.spawn("watch", op.watch(stop));
+  scope.spawn("election", election.run(stop));
+  co_await scope.join();
+}
+
 Task<Result<void>> serve(AsioLoop& loop, kube::Api& api, controllers::Settings settings,
                          Options options) {
   if (auto ok = co_await complete_settings(api, settings); !ok) co_return ok;
@@ -167,11 +188,6 @@ Task<Result<void>> serve(AsioLoop& loop, kube::Api& api, controllers::Settings s
   Metrics metrics;
   auto listeners = listen(loop, options, metrics);
   if (!listeners) co_return std::unexpected(listeners.error().in("unable to start manager"));
-  if (options.leader_election)
-    co_return failed(ErrorCode::Invalid,
-                     "leader election is not available in this build; run one replica with "
-                     "--enable-leader-election=false");
-
   kube::HttpClient client(
       loop, {.proxy = kube::proxies_from(kube::ConfigSource::of_process("").environment)});
   Operator* running = nullptr;
@@ -195,7 +211,10 @@ Task<Result<void>> serve(AsioLoop& loop, kube::Api& api, controllers::Settings s
     });
   });
   log::info("starting manager", {{"logger", "setup"}});
-  co_await op.run(stop.get_token());
+  if (options.leader_election)
+    co_await lead(loop, api, random, op, options.leader_election_namespace, stop.get_token());
+  else
+    co_await op.run(stop.get_token());
   signals.cancel();
   co_return Result<void>{};
 }
@@ -242,6 +261,13 @@ int run_manager(const std::vector<std::string>& arguments) {
   log::info("Setup manager", {{"logger", "setup"}});
   auto config = kube::load_client_config(kube::ConfigSource::of_process(options.kubeconfig));
   if (!config) return fail("unable to get kubeconfig", config.error());
+  if (options.leader_election && options.leader_election_namespace.empty()) {
+    if (!config->context.empty())
+      return fail("unable to start manager",
+                  {.message = "unable to find leader election namespace: not running in-cluster, "
+                              "please specify LeaderElectionNamespace"});
+    options.leader_election_namespace = config->namespace_;
+  }
   auto api = kube::make_http_api(
       loop, {.config = std::move(*config),
              .user_agent = fmt::format("kuberay-operator/{}", operator_version()),

@@ -65,7 +65,9 @@ bool has_env(const JsonObject& container, std::string_view name) {
 }
 
 void append_env(JsonObject& container, std::string_view name, std::string_view value) {
-  array_in(container, "env").push_back(JsonObject{{"name", name}, {"value", value}});
+  JsonObject entry{{"name", name}};
+  if (!value.empty()) entry["value"] = value;  // as Kubernetes writes it: empty is left out
+  array_in(container, "env").push_back(std::move(entry));
 }
 
 void append_env_field(JsonObject& container, std::string_view name, std::string_view field_path) {
