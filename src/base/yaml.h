@@ -9,9 +9,12 @@
 
 namespace manta {
 
+/// LastWins is for text that another program will judge, where only its shape matters here.
+enum class YamlDuplicates { Refuse, LastWins };
 /// Every non-empty document of a stream. Fails with "line L, column C: …". Refuses aliases that
 /// expand to more than 10 MiB, duplicate keys, and non-string keys other than scalars.
-Result<std::vector<Json>> parse_yaml(std::string_view text);
+Result<std::vector<Json>> parse_yaml(std::string_view text,
+                                     YamlDuplicates duplicates = YamlDuplicates::Refuse);
 /// Exactly one document.
 Result<Json> parse_yaml_one(std::string_view text);
 /// Block style, strings quoted where plain text would read back as another type.

@@ -34,6 +34,8 @@ struct Refusal {
 /// and tell plain from quoted scalars.
 class Builder final : public YAML::EventHandler {
  public:
+  explicit Builder(YamlDuplicates duplicates) : duplicates_(duplicates) {}
+
   void OnDocumentStart(const YAML::Mark&) override {
     frames_.clear();
     anchors_.clear();
@@ -158,10 +160,10 @@ class Builder final : public YAML::EventHandler {
       merge(mark, frame, std::move(node.value));
     } else if (!frame.key) {
       frame.key = key_text(mark, node.value, text);
-      if (frame.value.get_object().contains(*frame.key))
+      if (duplicates_ == YamlDuplicates::Refuse && frame.value.get_object().contains(*frame.key))
         throw Refusal{mark, fmt::format("the key {:?} is there twice", *frame.key)};
     } else {
-      frame.value.get_object().emplace(*frame.key, std::move(node.value));
+      frame.value.get_object()[*frame.key] = std::move(node.value);
       frame.key.reset();
     }
   }
@@ -185,6 +187,7 @@ class Builder final : public YAML::EventHandler {
     }
   }
 
+  YamlDuplicates duplicates_;
   std::vector<Frame> frames_ = {};
   std::unordered_map<YAML::anchor_t, Sized> anchors_ = {};
   std::size_t expanded_ = 0;
@@ -197,11 +200,11 @@ std::unexpected<Error> bad(std::string message) {
 
 }  // namespace
 
-Result<std::vector<Json>> parse_yaml(std::string_view text) {
+Result<std::vector<Json>> parse_yaml(std::string_view text, YamlDuplicates duplicates) {
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
-    Builder builder;
+    Builder builder(duplicates);
     std::vector<Json> documents;
     while (parser.HandleNextDocument(builder)) {
       auto document = builder.take();

@@ -229,5 +229,11 @@ TEST(YamlDump, EveryDocumentReadsBackEqual) {
   }
 }
 
+TEST(Yaml, LastDuplicateWinsWhenAsked) {
+  const auto documents = parse_yaml("{a: 1, b: 2, a: 3}", YamlDuplicates::LastWins);
+  ASSERT_TRUE(documents) << documents.error().message;
+  EXPECT_EQ(canonical_json(documents->at(0)), R"({"a":3,"b":2})");
+}
+
 }  // namespace
 }  // namespace manta

@@ -73,12 +73,8 @@ Fault check_runtime_env(const std::string& text) {
   const auto wrong = [&](std::string_view why) {
     return fmt::format("failed to unmarshal RuntimeEnvYAML: {}: {}", text, why);
   };
-  const auto documents = parse_yaml(text);
-  if (!documents) {
-    // Our parser refuses duplicate keys, upstream's lets the last one win.
-    if (documents.error().message.find("duplicate") != std::string::npos) return {};
-    return wrong(documents.error().message);
-  }
+  const auto documents = parse_yaml(text, YamlDuplicates::LastWins);
+  if (!documents) return wrong(documents.error().message);
   if (documents->empty() || documents->front().is_null() || documents->front().is_object())
     return {};
   return wrong("must be a mapping of keys to values");
