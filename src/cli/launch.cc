@@ -1,5 +1,7 @@
 #include "cli/launch.h"
 
+#include "cli/daemon_parts.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -78,6 +80,7 @@ Result<DaemonState> launch_daemon(const Paths& paths, const DaemonOptions& optio
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   const auto log = paths.log().string();
+  rotate_log(log);
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
     return failed(ErrorCode::Internal, fmt::format("cannot make a pipe: {}", std::strerror(errno)));

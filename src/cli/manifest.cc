@@ -15,7 +15,7 @@ namespace {
 
 /// "line 3, column 7: …" → "FILE:3:7: …", as compilers say it and editors read it.
 std::string with_place(const std::string& source, const std::string& message) {
-  static const std::regex kPlace(R"(^line (\d+), column (\d+): ([\s\S]*)$)");
+  static const std::regex kPlace(R"(^(?:YAML: )?line (\d+), column (\d+): ([\s\S]*)$)");
   std::smatch parts;
   if (!std::regex_match(message, parts, kPlace)) return source + ": " + message;
   return fmt::format("{}:{}:{}: {}", source, parts[1].str(), parts[2].str(), parts[3].str());

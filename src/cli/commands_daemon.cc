@@ -1,0 +1,121 @@
+#include "base/json.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/instance.h"
+#include "local/images/image_index.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+namespace manta::cli {
+namespace {
+
+int fail(const Error& error) {
+  print_error(error.message);
+  return 1;
+}
+
+void print_hints(const Paths& paths, const DaemonState& state, std::string_view what) {
+  fmt::print("{} ({}, pid {})\n", what, state.server, state.pid);
+  fmt::print("export KUBECONFIG={}\n", paths.kubeconfig().string());
+}
+
+/// Resident memory of a process in MiB; 0 when unknown.
+std::int64_t resident_mib(std::int64_t pid) {
+  std::ifstream status(fmt::format("/proc/{}/status", pid));
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmRSS:")) return std::atoll(line.c_str() + 6) / 1024;
+  return 0;
+}
+
+}  // namespace
+
+int command_up(const Paths& paths, const DaemonOptions& options) {
+  if (auto home = make_home(paths); !home) return fail(home.error());
+  if (const auto running = running_daemon(paths)) {
+    if (running->control_plane_only != options.control_plane_only ||
+        (options.port && *options.port != 0 && *options.port != running->port)) {
+      print_error(fmt::format("manta is running on {} with other options ({}{}); manta down first",
+                              paths.home.string(), running->server,
+                              running->control_plane_only ? ", control plane only" : ""));
+      return 1;
+    }
+    print_hints(paths, *running, "manta is up already");
+    return 0;
+  }
+  const auto state = launch_daemon(paths, options);
+  if (!state) return fail(state.error());
+  print_hints(paths, *state, "manta is up");
+  if (!options.control_plane_only && !local::ImageIndex(paths.images).default_image())
+    fmt::print(stderr, "no Ray is prepared on this machine yet; run: manta image pull --default\n");
+  return 0;
+}
+
+int command_down(const Paths& paths, bool purge) {
+  const auto outcome = stop_daemon(paths);
+  if (!outcome) return fail(outcome.error());
+  switch (*outcome) {
+    case StopOutcome::WasNotRunning:
+      fmt::print("manta was not running\n");
+      break;
+    case StopOutcome::Stopped:
+      fmt::print("manta is down\n");
+      break;
+    case StopOutcome::Killed:
+      fmt::print("manta did not end in time and was killed; the next `manta up` cleans up\n");
+      break;
+  }
+  if (!purge) return 0;
+  std::error_code code;
+  for (const auto* suffix : {"", "-wal", "-shm"})
+    std::filesystem::remove(paths.store().string() + suffix, code);
+  fmt::print("its objects are deleted\n");
+  return 0;
+}
+
+int command_status(const Paths& paths, bool as_json) {
+  const auto state = running_daemon(paths);
+  if (as_json) {
+    JsonObject json{{"running", state.has_value()}, {"dataDir", paths.home.string()}};
+    if (state) {
+      json["pid"] = state->pid;
+      json["server"] = state->server;
+      json["started"] = state->started;
+      json["version"] = state->version;
+      json["controlPlaneOnly"] = state->control_plane_only;
+      json["kubeconfig"] = paths.kubeconfig().string();
+      json["residentMiB"] = resident_mib(state->pid);
+    }
+    fmt::print("{}\n", pretty_json(json));
+    return state ? 0 : 3;
+  }
+  if (!state) {
+    fmt::print("manta is not running on {}\n", paths.home.string());
+    return 3;
+  }
+  fmt::print("manta {} is running since {}{}\n", state->version, state->started,
+             state->control_plane_only ? " (control plane only)" : "");
+  fmt::print("server      {}\npid         {}\nmemory      {} MiB\ndata        {}\nlog         {}\n",
+             state->server, state->pid, resident_mib(state->pid), paths.home.string(),
+             paths.log().string());
+  fmt::print("kubeconfig  {}\n", paths.kubeconfig().string());
+  return 0;
+}
+
+int command_kubeconfig(const Paths& paths, bool print_text) {
+  const auto text = local::read_file(paths.kubeconfig());
+  if (!text) {
+    print_error("there is no kubeconfig yet; run: manta up");
+    return 1;
+  }
+  if (print_text)
+    fmt::print("{}", *text);
+  else
+    fmt::print("{}\n", paths.kubeconfig().string());
+  return 0;
+}
+
+}  // namespace manta::cli

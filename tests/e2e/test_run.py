@@ -1,0 +1,125 @@
+"""`manta run FILE`: one command from a manifest to the job's end."""
+import signal
+import textwrap
+
+import yaml
+from conftest import SAMPLES, network_links, wait_for
+
+SAMPLE = SAMPLES / "ray-job.sample.yaml"
+
+
+def edited(tmp_path, change, source=SAMPLE):
+    """The sample with its RayJob changed by change(job)."""
+    documents = list(yaml.safe_load_all(source.read_text()))
+    change(next(d for d in documents if d["kind"] == "RayJob"))
+    path = tmp_path / "job.yaml"
+    path.write_text(yaml.safe_dump_all(documents))
+    return path
+
+
+def head(job):
+    return job["spec"]["rayClusterSpec"]["headGroupSpec"]["template"]["spec"]
+
+
+def test_LM_03_sample_succeeds_and_leaves_nothing(manta):
+    links = network_links()
+    done = manta("run", SAMPLE)
+    assert done.stdout.count("a task ran on") == 2
+    assert "2 nodes, 2 addresses" in done.stdout
+    assert "rayjob/rayjob-sample SUCCEEDED" in done.stderr
+    assert not manta.is_running()
+    manta.assert_nothing_left()
+    assert network_links() == links
+
+
+def test_keep_leaves_objects_and_daemon(manta):
+    manta("run", "--keep", SAMPLE)
+    assert manta.is_running()
+    assert manta.get("rayjob", "rayjob-sample")["status"]["jobStatus"] == "SUCCEEDED"
+    # The same file once more: the ended job makes room for the new one.
+    assert "SUCCEEDED" in manta("run", SAMPLE).stderr
+    assert manta.is_running(), "a daemon that was there before stays"
+    assert manta.kubectl("get", "rayjob", "-o", "name").stdout == ""
+
+
+def test_failing_script_gives_exit_1_and_its_traceback(manta):
+    done = manta("run", SAMPLES / "ray-job.failing.yaml", check=False)
+    assert done.returncode == 1, done.stderr
+    assert "Traceback (most recent call last)" in done.stdout
+    assert "ValueError: this job is meant to fail" in done.stdout
+    assert "rayjob/rayjob-failing failed" in done.stderr
+
+
+def test_unprepared_image_says_what_to_do(manta, tmp_path):
+    path = edited(tmp_path, lambda job: head(job)["containers"][0].update(image="example.com/nobody:1"))
+    done = manta("run", "--timeout", 15, path, check=False)
+    assert done.returncode == 124, done.stderr
+    assert "manta image add example.com/nobody:1 --root DIR | --venv DIR" in done.stderr
+
+
+def test_unprepared_ray_tag_runs_on_the_default_with_a_warning(manta, tmp_path):
+    path = edited(tmp_path, lambda job: head(job)["containers"][0].update(image="rayproject/ray:2.41.0-py39"))
+    done = manta("run", path)
+    assert "warning:" in done.stderr and "manta image pull rayproject/ray:2.41.0-py39" in done.stderr
+
+
+def test_job_that_never_fits_says_why(manta, tmp_path):
+    path = edited(tmp_path, lambda job: head(job)["containers"][0].update(
+        resources={"requests": {"cpu": "4000"}}))
+    done = manta("run", "--timeout", 10, path, check=False)
+    assert done.returncode == 124
+    assert "0/1 nodes are available: 1 Insufficient cpu" in done.stderr
+
+
+def test_interrupt_cleans_up_at_once(manta):
+    links = network_links()
+    run = manta.start("run", SAMPLE)
+    wait_for("a head Pod", lambda: "-head-" in manta.kubectl("get", "pods", "-o", "name").stdout)
+    run.send_signal(signal.SIGINT)
+    _, err = run.communicate(timeout=30)
+    assert run.returncode == 130, err
+    assert "interrupted" in err
+    assert not manta.is_running()
+    manta.assert_nothing_left()
+    assert network_links() == links
+
+
+def write(tmp_path, text):
+    path = tmp_path / "job.yaml"
+    path.write_text(textwrap.dedent(text))
+    return path
+
+
+def test_broken_yaml_gives_line_and_column_and_starts_nothing(manta, tmp_path):
+    path = write(tmp_path, "apiVersion: ray.io/v1\nkind: RayJob\nspec: [1, 2\nmetadata: {}\n")
+    done = manta("run", path, check=False)
+    assert done.returncode == 1
+    assert f"{path}:4:" in done.stderr or f"{path}:3:" in done.stderr
+    assert not manta.is_running()
+
+
+def test_unknown_field_wrong_type_and_missing_containers_give_their_place(manta, tmp_path):
+    manta.up()
+    unknown = write(tmp_path, SAMPLE.read_text().replace("  entrypoint:", "  entrypiont: x\n  entrypoint:"))
+    done = manta("run", unknown, check=False)
+    assert done.returncode == 1
+    line = next(i for i, t in enumerate(unknown.read_text().splitlines(), 1) if "entrypiont" in t)
+    assert f"{unknown}:{line}:3: " in done.stderr and "entrypiont" in done.stderr
+
+    wrong = write(tmp_path, SAMPLE.read_text().replace("replicas: 1", "replicas: many", 1))
+    done = manta("run", wrong, check=False)
+    line = next(i for i, t in enumerate(wrong.read_text().splitlines(), 1) if "replicas: many" in t)
+    assert done.returncode == 1 and f"{wrong}:{line}:" in done.stderr, done.stderr
+
+    missing = edited(tmp_path, lambda job: head(job).pop("containers"))
+    done = manta("run", missing, check=False)
+    assert done.returncode == 1 and "containers" in done.stderr, done.stderr
+    assert manta.kubectl("get", "rayjob,pods,configmaps", "-o", "name").stdout.split() == [
+        "configmap/kube-root-ca.crt"], "nothing of a file with a mistake is applied"
+
+
+def test_file_without_a_ray_job(manta, tmp_path):
+    done = manta("run", SAMPLES / "ray-cluster.sample.yaml", check=False)
+    assert done.returncode == 1 and "exactly one RayJob" in done.stderr
+    done = manta("run", tmp_path / "missing.yaml", check=False)
+    assert done.returncode == 1 and "missing.yaml" in done.stderr

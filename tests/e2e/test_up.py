@@ -1,0 +1,120 @@
+"""The daemon: starting, stopping, dying, and what stands in the way."""
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+
+import pytest
+from conftest import SAMPLES, network_links, wait_for
+
+
+def test_up_is_idempotent_and_down_leaves_nothing(manta):
+    links = network_links()
+    first = manta.up()
+    assert f"export KUBECONFIG={manta.home}/kubeconfig" in first.stdout
+    assert "already" in manta("up").stdout
+    assert manta.kubectl("get", "nodes", "-o", "name").stdout.strip() == "node/manta"
+    assert (manta.home / "kubeconfig").stat().st_mode & 0o077 == 0
+    assert "manta is down" in manta("down").stdout
+    assert manta("status", check=False).returncode == 3
+    assert "not running" in manta("down").stdout
+    manta.assert_nothing_left()
+    assert network_links() == links
+
+
+def test_objects_survive_a_restart_and_not_a_purge(manta):
+    manta.up()
+    manta.kubectl("create", "configmap", "mine", "--from-literal=a=b")
+    manta("down")
+    manta.up()
+    assert manta.get("configmap", "mine")["data"] == {"a": "b"}
+    manta("down", "--purge")
+    manta.up()
+    assert manta.kubectl("get", "configmap", "mine", check=False).returncode == 1
+
+
+def test_port_taken_is_a_message(manta):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = manta("up", "--port", port, check=False, timeout=30)
+        assert done.returncode == 1
+        assert f"port {port} on 127.0.0.1 is taken" in done.stderr
+        assert not manta.is_running()
+
+
+def test_other_options_than_the_running_one(manta):
+    manta.up()
+    done = manta("up", "--control-plane-only", check=False)
+    assert done.returncode == 1 and "manta down first" in done.stderr
+
+
+def test_data_directory_that_is_no_directory(manta, tmp_path):
+    (tmp_path / "file").write_text("")
+    done = manta("up", "--data-dir", tmp_path / "file", check=False, timeout=30)
+    assert done.returncode == 1 and "data directory" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount a small file system")
+def test_full_disk_is_a_message(manta, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], check=True)
+    try:
+        (disk / "filler").write_bytes(b"x" * 60 * 1024)
+        done = manta("up", "--data-dir", disk, "--port", 0, check=False, timeout=60)
+        assert done.returncode == 1
+        assert "disk" in done.stderr.lower() or "space" in done.stderr.lower(), done.stderr
+    finally:
+        manta("down", "--data-dir", disk, check=False)
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+def test_stale_state_of_a_killed_daemon_misleads_nobody(manta):
+    manta.up()
+    pid = manta.state()["pid"]
+    os.kill(pid, signal.SIGKILL)
+    wait_for("its end", lambda: not pathlib.Path(f"/proc/{pid}").exists())
+    assert manta("status", check=False).returncode == 3
+    manta.up()
+    assert manta.state()["pid"] != pid
+
+
+def test_control_plane_only_has_no_node_and_no_operator(manta):
+    manta("up", "--port", "0", "--control-plane-only")
+    assert manta.kubectl("get", "nodes", "-o", "name").stdout == ""
+    manta.kubectl("apply", "-f", SAMPLES / "ray-cluster.sample.yaml")
+    manta.kubectl("create", "job", "idle", "--image=none")
+    manta.kubectl("create", "configmap", "owner")
+    uid = manta.get("configmap", "owner")["metadata"]["uid"]
+    manta.apply(f"""
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: owned
+  ownerReferences: [{{apiVersion: v1, kind: ConfigMap, name: owner, uid: {uid}}}]
+""")
+    manta.kubectl("delete", "configmap", "owner")
+    wait_for("garbage collection", lambda: manta.kubectl(
+        "get", "configmap", "owned", check=False).returncode == 1)
+    assert manta.kubectl("get", "pods", "-o", "name").stdout == ""
+    manta.kubectl("create", "namespace", "gone")
+    manta.kubectl("delete", "namespace", "gone", "--timeout=30s")
+
+
+def test_help_has_examples_everywhere(manta):
+    top = manta("--help").stdout
+    for command in ("up", "down", "status", "run", "image", "kubeconfig", "doctor", "completion", "version"):
+        assert command in top
+        assert manta(command, "--help").returncode == 0
+    assert "Examples:" in manta("run", "--help").stdout
+    assert manta("frobnicate", check=False).returncode == 2
+
+
+def test_doctor_knows_this_machine(manta):
+    done = manta("doctor", check=False)
+    for word in ("namespaces", "cgroups", "disk", "port", "python", "ray"):
+        assert word in done.stdout
+    assert done.returncode == (1 if "MISSING" in done.stdout else 0)
