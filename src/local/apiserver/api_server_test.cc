@@ -1,0 +1,379 @@
+// Stories on the in-process API server and virtual time.
+#include "local/apiserver/api_server.h"
+
+#include "base/virtual_loop.h"
+#include "base/yaml.h"
+
+#include <gtest/gtest.h>
+
+namespace manta::local {
+namespace {
+
+using kube::Request;
+using kube::Verb;
+
+const kube::Resource kProbes{"x.io", "v1", "probes", "Probe", true};
+
+struct World {
+  VirtualLoop loop;
+  SeededRandom random{7};
+  std::unique_ptr<Store> store = std::move(*Store::open({}));
+  ApiServer api{loop, random, *store};
+
+  Result<Json> call(Request request) {
+    auto answer = loop.run(api.call(std::move(request)));
+    if (!answer) return std::unexpected(answer.error());
+    return std::move(answer->body);
+  }
+  Result<Json> create(const kube::Resource& resource, std::string_view json,
+                      std::string ns = "default") {
+    Request request;
+    request.verb = Verb::Create;
+    request.resource = resource;
+    request.namespace_ = resource.namespaced ? std::move(ns) : "";
+    request.body = *parse_json(json);
+    return call(std::move(request));
+  }
+  Result<Json> get(const kube::Resource& resource, std::string name, std::string ns = "default") {
+    return call({.verb = Verb::Get,
+                 .resource = resource,
+                 .namespace_ = resource.namespaced ? ns : "",
+                 .name = name});
+  }
+  Result<Json> patch(const kube::Resource& resource, std::string name, kube::PatchType type,
+                     std::string_view json, std::string sub = "") {
+    return call({.verb = Verb::Patch,
+                 .resource = resource,
+                 .namespace_ = "default",
+                 .name = name,
+                 .subresource = sub,
+                 .body = *parse_json(json),
+                 .patch_type = type});
+  }
+  Result<Json> remove(const kube::Resource& resource, std::string name,
+                      std::optional<std::int64_t> grace = {}) {
+    return call({.verb = Verb::Delete,
+                 .resource = resource,
+                 .namespace_ = resource.namespaced ? "default" : "",
+                 .name = name,
+                 .grace_period_seconds = grace});
+  }
+  Json pod(std::string_view name) {
+    return *create(
+        kube::kPods,
+        R"({"metadata":{"name":")" + std::string(name) +
+            R"(","labels":{"app":"a"}},"spec":{"containers":[{"name":"c","image":"i:1"}]}})");
+  }
+};
+
+TEST(ApiServer, PodGetsWhatARealServerFillsIn) {
+  World world;
+  const auto pod = world.pod("p");
+  EXPECT_EQ(string_at(pod, {"spec", "restartPolicy"}), "Always");
+  EXPECT_EQ(string_at(pod, {"status", "phase"}), "Pending");
+  EXPECT_EQ(string_at(pod, {"status", "qosClass"}), "BestEffort");
+  EXPECT_EQ(array_at(pod, {"spec", "tolerations"}).size(), 2u);
+  EXPECT_EQ(int_at(pod, {"metadata", "generation"}), 1);
+  EXPECT_FALSE(string_at(pod, {"metadata", "uid"}).empty());
+  const auto& container = array_at(pod, {"spec", "containers"})[0];
+  EXPECT_EQ(string_at(container, {"imagePullPolicy"}), "IfNotPresent");
+  EXPECT_EQ(string_at(container, {"terminationMessagePath"}), "/dev/termination-log");
+}
+
+TEST(ApiServer, SecondCreateOfANameIsRefused) {
+  World world;
+  world.pod("p");
+  auto again = world.create(
+      kube::kPods, R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, ErrorCode::AlreadyExists);
+  EXPECT_EQ(again.error().message, "pods \"p\" already exists");
+}
+
+TEST(ApiServer, StaleUpdateConflicts) {
+  World world;
+  auto pod = world.pod("p");
+  ASSERT_TRUE(world.patch(kube::kPods, "p", kube::PatchType::Merge,
+                          R"({"metadata":{"labels":{"b":"c"}}})"));
+  auto late = world.call({.verb = Verb::Update,
+                          .resource = kube::kPods,
+                          .namespace_ = "default",
+                          .name = "p",
+                          .body = pod});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::Conflict);
+}
+
+TEST(ApiServer, UpdateThatChangesNothingWritesNothing) {
+  World world;
+  auto pod = world.pod("p");
+  auto same = world.patch(kube::kPods, "p", kube::PatchType::Merge,
+                          R"({"metadata":{"labels":{"app":"a"}}})");
+  ASSERT_TRUE(same);
+  EXPECT_EQ(string_at(*same, {"metadata", "resourceVersion"}),
+            string_at(pod, {"metadata", "resourceVersion"}));
+}
+
+TEST(ApiServer, PodWithoutNodeIsGoneAtOnceAndOneWithNodeLingers) {
+  World world;
+  world.pod("free");
+  world.pod("bound");
+  ASSERT_TRUE(world.call({.verb = Verb::Create,
+                          .resource = kube::kPods,
+                          .namespace_ = "default",
+                          .name = "bound",
+                          .subresource = "binding",
+                          .body = *parse_json(R"({"target":{"name":"n1"}})")}));
+  ASSERT_TRUE(world.remove(kube::kPods, "free"));
+  EXPECT_EQ(world.get(kube::kPods, "free").error().code, ErrorCode::NotFound);
+  auto bound = world.remove(kube::kPods, "bound");
+  ASSERT_TRUE(bound);
+  EXPECT_EQ(int_at(*bound, {"metadata", "deletionGracePeriodSeconds"}), 30);
+  ASSERT_TRUE(world.get(kube::kPods, "bound"));
+  ASSERT_TRUE(world.remove(kube::kPods, "bound", 0));
+  EXPECT_EQ(world.get(kube::kPods, "bound").error().code, ErrorCode::NotFound);
+}
+
+TEST(ApiServer, FinalizerHoldsAnObjectUntilItIsTakenAway) {
+  World world;
+  ASSERT_TRUE(
+      world.create(kube::kConfigMaps,
+                   R"({"metadata":{"name":"m","finalizers":["a.io/hold"]},"data":{"a":"b"}})"));
+  ASSERT_TRUE(world.remove(kube::kConfigMaps, "m"));
+  auto held = world.get(kube::kConfigMaps, "m");
+  ASSERT_TRUE(held);
+  EXPECT_TRUE(find(*held, {"metadata", "deletionTimestamp"}));
+  ASSERT_TRUE(world.patch(kube::kConfigMaps, "m", kube::PatchType::Merge,
+                          R"({"metadata":{"finalizers":null}})"));
+  EXPECT_EQ(world.get(kube::kConfigMaps, "m").error().code, ErrorCode::NotFound);
+}
+
+TEST(ApiServer, WatchTellsEachChangeOnceAndInOrder) {
+  World world;
+  std::vector<std::string> seen;
+  std::stop_source stop;
+  bool ended = false;
+  const auto from = string_at(world.pod("before"), {"metadata", "resourceVersion"});
+  [](World& w, std::string since, std::vector<std::string>& log, std::stop_token token,
+     bool& done) -> task_detail::Detached {
+    kube::WatchRequest request;
+    request.resource = kube::kPods;
+    request.namespace_ = "default";
+    request.label_selector = "app=a";
+    request.resource_version = std::move(since);
+    auto result = co_await w.api.watch(
+        std::move(request),
+        [&](kube::WatchEvent event) {
+          log.push_back(std::to_string(static_cast<int>(event.type)) +
+                        std::string(string_at(event.object, {"metadata", "name"})));
+        },
+        token);
+    EXPECT_TRUE(result);
+    done = true;
+  }(world, std::string(from), seen, stop.get_token(), ended);
+  world.pod("p");
+  ASSERT_TRUE(world.patch(kube::kPods, "p", kube::PatchType::Merge,
+                          R"({"metadata":{"labels":{"x":"y"}}})"));
+  ASSERT_TRUE(world.patch(kube::kPods, "p", kube::PatchType::Merge,
+                          R"({"metadata":{"labels":{"app":"b"}}})"));
+  ASSERT_TRUE(world.remove(kube::kPods, "p"));
+  world.loop.run_ready();
+  EXPECT_EQ(seen,
+            (std::vector<std::string>{"0p", "1p", "2p"}));  // it left the selection: deleted, once
+  stop.request_stop();
+  world.loop.run_ready();
+  EXPECT_TRUE(ended);
+}
+
+TEST(ApiServer, WatchFromTooFarBackIsExpired) {
+  VirtualLoop loop;
+  SeededRandom random{1};
+  auto store = std::move(*Store::open({.history_changes = 3}));
+  ApiServer api(loop, random, *store);
+  for (int i = 0; i < 5; ++i)
+    ASSERT_TRUE(loop.run(
+        api.create(kube::kConfigMaps,
+                   *parse_json(R"({"metadata":{"generateName":"m-","namespace":"default"}})"))));
+  kube::WatchRequest request;
+  request.resource = kube::kConfigMaps;
+  request.resource_version = "2";
+  auto result = loop.run(api.watch(request, [](kube::WatchEvent) {}, {}));
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::Expired);
+}
+
+TEST(ApiServer, ListComesInPagesOfOneMoment) {
+  World world;
+  for (const auto* name : {"a", "b", "c", "d", "e"}) world.pod(name);
+  auto page = world.call(
+      {.verb = Verb::List, .resource = kube::kPods, .namespace_ = "default", .limit = 2});
+  ASSERT_TRUE(page);
+  EXPECT_EQ(int_at(*page, {"metadata", "remainingItemCount"}), 3);
+  world.pod("bb");
+  std::vector<std::string> names;
+  std::string token;
+  do {
+    for (const auto& item : array_at(*page, {"items"}))
+      names.emplace_back(string_at(item, {"metadata", "name"}));
+    token = string_at(*page, {"metadata", "continue"});
+    if (token.empty()) break;
+    page = world.call({.verb = Verb::List,
+                       .resource = kube::kPods,
+                       .namespace_ = "default",
+                       .limit = 2,
+                       .continue_ = token});
+    ASSERT_TRUE(page);
+  } while (true);
+  EXPECT_EQ(names, (std::vector<std::string>{"a", "b", "c", "d", "e"}));
+}
+
+constexpr std::string_view kCrd =
+    R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"probes.x.io"},
+"spec":{"group":"x.io","names":{"kind":"Probe","plural":"probes"},"scope":"Namespaced","versions":[{"name":"v1","served":true,"storage":true,
+"subresources":{"status":{},"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"}},
+"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","required":["need"],"properties":{
+"need":{"type":"string"},"replicas":{"type":"integer","format":"int32","default":3},"enum":{"type":"string","enum":["A","B"]},
+"imm":{"type":"string","x-kubernetes-validations":[{"rule":"self == oldSelf","message":"imm is immutable"}]},
+"set":{"type":"array","x-kubernetes-list-type":"set","items":{"type":"string"}}}},
+"status":{"type":"object","properties":{"replicas":{"type":"integer"}}}}}}}]}})";
+
+TEST(ApiServerCrd, ObjectsArePrunedDefaultedAndJudged) {
+  World world;
+  ASSERT_TRUE(world.create(kube::kCustomResourceDefinitions, kCrd));
+  auto made = world.create(
+      kProbes,
+      R"({"apiVersion":"x.io/v1","kind":"Probe","metadata":{"name":"a"},"spec":{"need":"n","zzz":1}})");
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(dump_json(*find(*made, {"spec"})), R"({"need":"n","replicas":3})");
+  auto bad = world.create(
+      kProbes,
+      R"({"apiVersion":"x.io/v1","kind":"Probe","metadata":{"name":"b"},"spec":{"enum":"C"}})");
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().message,
+            "Probe.x.io \"b\" is invalid: [spec.need: Required value, spec.enum: Unsupported "
+            "value: \"C\": supported values: "
+            "\"A\", \"B\", <nil>: Invalid value: null: some validation rules were not checked "
+            "because the object was invalid; "
+            "correct the existing errors to complete validation]");
+}
+
+TEST(ApiServerCrd, TransitionRuleHoldsOnlyWhileTheFieldStays) {
+  World world;
+  ASSERT_TRUE(world.create(kube::kCustomResourceDefinitions, kCrd));
+  ASSERT_TRUE(world.create(
+      kProbes,
+      R"({"apiVersion":"x.io/v1","kind":"Probe","metadata":{"name":"a"},"spec":{"need":"n","imm":"x"}})"));
+  auto changed = world.patch(kProbes, "a", kube::PatchType::Merge, R"({"spec":{"imm":"y"}})");
+  ASSERT_FALSE(changed);
+  EXPECT_EQ(changed.error().message,
+            "Probe.x.io \"a\" is invalid: spec.imm: Invalid value: \"y\": imm is immutable");
+  EXPECT_TRUE(world.patch(kProbes, "a", kube::PatchType::Merge, R"({"spec":{"imm":null}})"));
+}
+
+TEST(ApiServerCrd, StatusAndSpecAreWrittenApart) {
+  World world;
+  ASSERT_TRUE(world.create(kube::kCustomResourceDefinitions, kCrd));
+  ASSERT_TRUE(world.create(
+      kProbes,
+      R"({"apiVersion":"x.io/v1","kind":"Probe","metadata":{"name":"a"},"spec":{"need":"n"}})"));
+  auto status = world.patch(kProbes, "a", kube::PatchType::Merge,
+                            R"({"spec":{"need":"other"},"status":{"replicas":2}})", "status");
+  ASSERT_TRUE(status);
+  EXPECT_EQ(string_at(*status, {"spec", "need"}), "n");
+  EXPECT_EQ(int_at(*status, {"status", "replicas"}), 2);
+  EXPECT_EQ(int_at(*status, {"metadata", "generation"}), 1);
+  auto spec = world.patch(kProbes, "a", kube::PatchType::Merge,
+                          R"({"spec":{"need":"m"},"status":{"replicas":9}})");
+  ASSERT_TRUE(spec);
+  EXPECT_EQ(int_at(*spec, {"status", "replicas"}), 2);
+  EXPECT_EQ(int_at(*spec, {"metadata", "generation"}), 2);
+}
+
+TEST(ApiServerCrd, RuleThatCannotBeCompiledIsRefusedWithItsCrd) {
+  World world;
+  std::string crd(kCrd);
+  crd.replace(crd.find("self == oldSelf"), 15, "frobnicate(self)");
+  auto refused = world.create(kube::kCustomResourceDefinitions, crd);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("undeclared reference to 'frobnicate'"), std::string::npos)
+      << refused.error().message;
+}
+
+TEST(ApiServerCrd, DeletingTheDefinitionDeletesItsObjects) {
+  World world;
+  ASSERT_TRUE(world.create(kube::kCustomResourceDefinitions, kCrd));
+  ASSERT_TRUE(world.create(
+      kProbes,
+      R"({"apiVersion":"x.io/v1","kind":"Probe","metadata":{"name":"a"},"spec":{"need":"n"}})"));
+  ASSERT_TRUE(world.remove(kube::kCustomResourceDefinitions, "probes.x.io"));
+  world.loop.run_ready();
+  EXPECT_EQ(world.get(kProbes, "a").error().code, ErrorCode::NotFound);
+  EXPECT_EQ(world.get(kube::kCustomResourceDefinitions, "probes.x.io").error().code,
+            ErrorCode::NotFound);
+}
+
+TEST(ApiServer, BothViewsOfAnEventAreOneObject) {
+  World world;
+  auto made = world.create(
+      kube::kEvents,
+      R"({"metadata":{"name":"e","namespace":"default"},"eventTime":"2026-01-01T00:00:00.000000Z",
+    "reportingController":"x","reportingInstance":"y","action":"a","reason":"R","regarding":{"kind":"Pod","name":"p","namespace":"default"},
+    "note":"hello","type":"Normal"})");
+  ASSERT_TRUE(made) << made.error().message;
+  auto core = world.get(kube::kCoreEvents, "e");
+  ASSERT_TRUE(core);
+  EXPECT_EQ(string_at(*core, {"message"}), "hello");
+  EXPECT_EQ(string_at(*core, {"involvedObject", "name"}), "p");
+  EXPECT_EQ(string_at(*core, {"reportingComponent"}), "x");
+}
+
+TEST(ApiServer, ServicesGetAddressesThatNobodyElseHas) {
+  World world;
+  auto a =
+      world.create(kube::kServices, R"({"metadata":{"name":"a"},"spec":{"ports":[{"port":80}]}})");
+  auto b =
+      world.create(kube::kServices,
+                   R"({"metadata":{"name":"b"},"spec":{"type":"NodePort","ports":[{"port":80}]}})");
+  ASSERT_TRUE(a && b);
+  EXPECT_NE(string_at(*a, {"spec", "clusterIP"}), string_at(*b, {"spec", "clusterIP"}));
+  EXPECT_TRUE(string_at(*a, {"spec", "clusterIP"}).starts_with("10.96."));
+  EXPECT_GE(int_at(array_at(*b, {"spec", "ports"})[0], {"nodePort"}), 30000);
+  EXPECT_EQ(int_at(array_at(*a, {"spec", "ports"})[0], {"targetPort"}), 80);
+}
+
+TEST(ApiServer, NothingIsMadeInANamespaceThatIsNotThere) {
+  World world;
+  auto made = world.create(kube::kConfigMaps, R"({"metadata":{"name":"a"}})", "nope");
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().message, "namespaces \"nope\" not found");
+}
+
+TEST(ApiServer, SurvivesARestart) {
+  const std::string path = testing::TempDir() + "manta-apiserver-test.db";
+  for (const auto* suffix : {"", "-wal", "-shm"}) std::remove((path + suffix).c_str());
+  std::string version;
+  {
+    VirtualLoop loop;
+    SeededRandom random{1};
+    auto store = std::move(*Store::open({.path = path}));
+    ApiServer api(loop, random, *store);
+    ASSERT_TRUE(loop.run(api.create(kube::kCustomResourceDefinitions, *parse_json(kCrd))));
+    auto made = loop.run(api.create(
+        kProbes,
+        *parse_json(
+            R"({"apiVersion":"x.io/v1","kind":"Probe","metadata":{"name":"a","namespace":"default"},"spec":{"need":"n"}})")));
+    ASSERT_TRUE(made);
+    version = string_at(*made, {"metadata", "resourceVersion"});
+  }
+  VirtualLoop loop;
+  SeededRandom random{2};
+  auto store = std::move(*Store::open({.path = path}));
+  ApiServer api(loop, random, *store);
+  auto again = loop.run(api.get(kProbes, {"default", "a"}));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(string_at(*again, {"metadata", "resourceVersion"}), version);
+  for (const auto* suffix : {"", "-wal", "-shm"}) std::remove((path + suffix).c_str());
+}
+
+}  // namespace
+}  // namespace manta::local
