@@ -4,10 +4,14 @@
 
 #include "base/time.h"
 #include "ray/builders/options.h"
+#include "ray/cron.h"
 #include "ray/validation.h"
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace manta::controllers {
 
@@ -38,6 +42,9 @@ struct Settings {
   // What the API server was found to serve at start. Source: spec/07 §16.
   bool openshift_routes = false;  // Routes instead of Ingresses
   bool cert_manager = false;
+
+  /// Time zones by IANA name, UTC or Local; nothing for an unknown one.
+  std::function<std::optional<ray::ZoneOffset>(std::string_view name)> zones = {};
 
   /// Secret of this process: tokens and suffixes that must not be guessed are derived from it.
   std::string seed = {};

@@ -1,6 +1,7 @@
 #include "operator/operator.h"
 
 #include "controllers/raycluster/plan.h"
+#include "controllers/raycronjob/plan.h"
 #include "controllers/rayjob/plan.h"
 #include "kube/cache.h"
 #include "kube/events.h"
@@ -63,6 +64,20 @@ kube::ControllerSpec job_controller(World& world, const controllers::Settings& s
   };
 }
 
+kube::ControllerSpec cron_job_controller(World& world, const controllers::Settings& settings) {
+  return {
+      .name = "raycronjob",
+      .primary = ray::kRayCronJobs,
+      .plan = [&world, &settings](const kube::ObjectKey& key,
+                                  const kube::PlanContext& context) -> std::optional<kube::Plan> {
+        const auto seen = see_ray_cron_job(world, key);
+        if (!seen) return std::nullopt;
+        return controllers::raycronjob::plan(*seen, settings, context);
+      },
+      .watches = {Watch{&*world.cron_jobs, kube::itself}},
+  };
+}
+
 // One watched namespace: its caches and the runtime that acts on them.
 struct Unit {
   Unit(Loop& loop, kube::Api& api, kube::Outside& outside, kube::EventRecorder& events,
@@ -72,6 +87,7 @@ struct Unit {
                 {.field_manager = "kuberay-operator"}, options.observer) {
     runtime.add(cluster_controller(world, options.settings));
     runtime.add(job_controller(world, options.settings));
+    if (world.cron_jobs) runtime.add(cron_job_controller(world, options.settings));
   }
   World world;
   kube::Runtime runtime;

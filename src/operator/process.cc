@@ -12,6 +12,7 @@
 #include "operator/operator.h"
 #include "operator/options.h"
 #include "operator/ray_dashboard.h"
+#include "operator/time_zones.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -185,6 +186,8 @@ Task<Result<void>> serve(AsioLoop& loop, kube::Api& api, controllers::Settings s
   if (auto ok = co_await complete_settings(api, settings); !ok) co_return ok;
   SystemRandom random;
   settings.seed = fresh_seed(random);
+  TimeZones zones(process_environment);
+  settings.zones = [&zones](std::string_view name) { return zones.find(name); };
   Metrics metrics;
   auto listeners = listen(loop, options, metrics);
   if (!listeners) co_return std::unexpected(listeners.error().in("unable to start manager"));

@@ -79,6 +79,11 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
            &clusters, &jobs, &pods, &services, &secrets, &service_accounts, &roles, &role_bindings,
            &batch_jobs, &ingresses, &claims})
     caches.add(*cache);
+  if (settings.cron_jobs) {
+    cron_jobs.emplace(ray::kRayCronJobs, ray::parse_ray_cron_job,
+                      kube::CacheScope{.namespace_ = namespace_});
+    caches.add(*cron_jobs);
+  }
   if (settings.openshift_routes) {
     routes.emplace(kRoutes, kube::project_meta, kube::CacheScope{.namespace_ = namespace_});
     routes->index_label(std::string(ray::kLabelCluster));
@@ -130,6 +135,16 @@ std::optional<RayJobSeen> see_ray_job(const World& world, const kube::ObjectKey&
   if (ray::token_auth_enabled(seen.cluster->spec))
     seen.auth_secret = world.secrets.get(in_namespace(ray::auth_secret_name(*seen.cluster)));
   return seen;
+}
+
+std::optional<controllers::raycronjob::RayCronJobSeen> see_ray_cron_job(
+    const World& world, const kube::ObjectKey& key) {
+  if (!world.cron_jobs) return std::nullopt;
+  auto cron_job = world.cron_jobs->get(key);
+  if (!cron_job) return std::nullopt;
+  return controllers::raycronjob::RayCronJobSeen{
+      .cron_job = std::move(cron_job),
+      .has_job = [&world](const kube::ObjectKey& job) { return world.jobs.get(job) != nullptr; }};
 }
 
 std::vector<kube::ObjectKey> clusters_of(const kube::ObjectMeta& dependent) {

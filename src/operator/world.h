@@ -5,6 +5,7 @@
 #pragma once
 
 #include "controllers/raycluster/seen.h"
+#include "controllers/raycronjob/plan.h"
 #include "controllers/rayjob/seen.h"
 #include "controllers/settings.h"
 #include "kube/cache.h"
@@ -21,7 +22,8 @@ struct World {
 
   kube::Cache<ray::RayCluster> clusters;
   kube::Cache<ray::RayJob> jobs;
-  kube::Cache<kube::PodView> pods;  // Ray's, and those that clean Redis
+  std::optional<kube::Cache<ray::RayCronJob>> cron_jobs = {};  // with their gate
+  kube::Cache<kube::PodView> pods;                             // Ray's, and those that clean Redis
   kube::Cache<kube::ServiceView> services;
   kube::Cache<kube::SecretView> secrets;
   kube::Cache<kube::MetaView> service_accounts;
@@ -39,6 +41,9 @@ std::optional<controllers::raycluster::RayClusterSeen> see_ray_cluster(const Wor
                                                                        const kube::ObjectKey& key);
 std::optional<controllers::rayjob::RayJobSeen> see_ray_job(const World& world,
                                                            const kube::ObjectKey& key);
+
+std::optional<controllers::raycronjob::RayCronJobSeen> see_ray_cron_job(const World& world,
+                                                                        const kube::ObjectKey& key);
 
 /// Which RayClusters and RayJobs a changed object concerns.
 std::vector<kube::ObjectKey> clusters_of(const kube::ObjectMeta& dependent);

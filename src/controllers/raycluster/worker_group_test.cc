@@ -1,0 +1,125 @@
+#include "controllers/raycluster/worker_group.h"
+
+#include "controllers/raycluster/testing.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace manta::controllers::raycluster {
+namespace {
+
+using namespace testing;
+using kube::PodPhase;
+
+// "-a -b +0 +2": Pods that go by name, Pods that come by index (multi-host: index.host).
+std::string outcome(const GroupDecision& decision) {
+  std::string text;
+  for (const auto& removal : decision.remove) text += " -" + removal.pod->meta.key.name;
+  for (const auto& worker : decision.create)
+    text += worker.host_index < 0 ? fmt::format(" +{}", worker.replica_index)
+                                  : fmt::format(" +{}.{}", worker.replica_index, worker.host_index);
+  return text.empty() ? text : text.substr(1);
+}
+
+ray::WorkerGroupSpec group(std::int32_t replicas, std::vector<std::string> named = {}) {
+  auto out = cluster(replicas).spec.workerGroupSpecs.front();
+  out.scaleStrategy.workersToDelete = std::move(named);
+  return out;
+}
+
+GroupSeen pods(Pods list, bool surplus_may_go = true) {
+  return {.pods = list, .cluster = list, .surplus_may_go = surplus_may_go};
+}
+
+const PodSays kFailed{.phase = PodPhase::Failed, .ready = false};
+const PodSays kGoing{.deleting = true};
+const PodSays kPending{.phase = PodPhase::Pending, .ready = false};
+
+struct Case {
+  const char* name;
+  ray::WorkerGroupSpec group;
+  GroupSeen seen;
+  const char* want;
+};
+const Case kCases[] = {
+    {"Empty", group(2), pods({}), "+0 +1"},
+    {"Enough", group(2), pods({worker("a", {}, "0"), worker("b", {}, "1")}), ""},
+    {"FreeIndexIsTaken", group(3), pods({worker("a", {}, "0"), worker("c", {}, "2")}), "+1"},
+    {"NoIndexWithoutTheGate", group(1), {.index_replicas = false}, "+-1"},
+    {"FailedGoesFirst", group(2), pods({worker("a", kFailed), worker("b")}), "-a"},
+    {"GoingKeepsItsPlace", group(2), pods({worker("a", kGoing), worker("b")}), ""},
+    {"GoingIsTheSurplus", group(1), pods({worker("a"), worker("b", kGoing)}), ""},
+    {"PendingBeforeReady", group(1), pods({worker("a"), worker("b", kPending)}), "-b"},
+    {"NamedGo", group(1, {"a"}), pods({worker("a"), worker("b")}), "-a"},
+    {"NamedAndSurplus", group(1, {"a"}), pods({worker("a"), worker("b"), worker("c", kPending)}),
+     "-a -c"},
+    {"NamedTwiceIsOnce", group(1, {"a", "a"}), pods({worker("a"), worker("b")}), "-a"},
+    {"UnknownNamesAreIgnored", group(1, {"x"}), pods({worker("a")}), ""},
+    {"AutoscalerChooses", group(1), pods({worker("a"), worker("b")}, false), ""},
+    {"AutoscalerChose", group(1, {"b"}), pods({worker("a"), worker("b")}, false), "-b"},
+    {"NamedGoingIsNotDeletedAgain", group(1, {"b"}), pods({worker("a"), worker("b", kGoing)}), ""},
+};
+class DecideGroup : public ::testing::TestWithParam<Case> {};
+TEST_P(DecideGroup, Row) {
+  EXPECT_EQ(outcome(decide_group(GetParam().group, GetParam().seen)), GetParam().want);
+}
+INSTANTIATE_TEST_SUITE_P(, DecideGroup, ::testing::ValuesIn(kCases),
+                         [](auto& c) { return c.param.name; });
+
+TEST(DecideGroupLaw, AppliedDecisionIsSettled) {
+  for (std::int32_t have = 0; have < 6; ++have)
+    for (std::int32_t want = 0; want < 6; ++want) {
+      Pods list;
+      for (std::int32_t i = 0; i < have; ++i)
+        list.push_back(worker(fmt::format("p{}", i), {}, std::to_string(i)));
+      const auto decision = decide_group(group(want), pods(list));
+      for (const auto& removal : decision.remove) std::erase(list, removal.pod);
+      for (const auto& made : decision.create)
+        list.push_back(
+            worker(fmt::format("n{}", made.replica_index), {}, std::to_string(made.replica_index)));
+      EXPECT_EQ(static_cast<std::int32_t>(list.size()), want);
+      EXPECT_EQ(outcome(decide_group(group(want), pods(list))), "") << have << " to " << want;
+    }
+}
+
+Pods replica(const std::string& name, const std::string& index, PodSays first = {}, int hosts = 2) {
+  Pods out;
+  for (int host = 0; host < hosts; ++host)
+    out.push_back(
+        worker(fmt::format("{}{}", name, host), host == 0 ? first : PodSays{}, index, name));
+  return out;
+}
+
+GroupSeen replicas(std::vector<Pods> list) {
+  Pods all;
+  for (auto& pods_of_one : list) all.insert(all.end(), pods_of_one.begin(), pods_of_one.end());
+  return pods(all);
+}
+
+ray::WorkerGroupSpec slices(std::int32_t count, std::vector<std::string> named = {}) {
+  auto out = group(count, std::move(named));
+  out.numOfHosts = 2;
+  return out;
+}
+
+const Case kReplicaCases[] = {
+    {"Empty", slices(1), pods({}), "+0.0 +0.1"},
+    {"Whole", slices(2), replicas({replica("a", "0"), replica("b", "1")}), ""},
+    {"OneHostLost", slices(1), replicas({replica("a", "0", {}, 1)}), "-a0 +0.0 +0.1"},
+    {"OneHostFailed", slices(1), replicas({replica("a", "0", kFailed)}), "-a0 -a1 +0.0 +0.1"},
+    {"OneHostGoing", slices(1), replicas({replica("a", "0", kGoing)}), "-a1 +0.0 +0.1"},
+    {"OneHostNamed", slices(1, {"a1"}), replicas({replica("a", "0"), replica("b", "1")}),
+     "-a0 -a1"},
+    {"TooMany", slices(1), replicas({replica("a", "0"), replica("b", "1")}), "-b0 -b1"},
+    {"IndexIsFilled", slices(2), replicas({replica("b", "1")}), "+0.0 +0.1"},
+    {"WithoutReplicaNameIsLeftAlone", slices(0), pods({worker("old")}), ""},
+};
+class DecideReplicas : public ::testing::TestWithParam<Case> {};
+TEST_P(DecideReplicas, Row) {
+  EXPECT_EQ(outcome(decide_replicas(GetParam().group, GetParam().seen)), GetParam().want);
+}
+INSTANTIATE_TEST_SUITE_P(, DecideReplicas, ::testing::ValuesIn(kReplicaCases),
+                         [](auto& c) { return c.param.name; });
+
+}  // namespace
+}  // namespace manta::controllers::raycluster

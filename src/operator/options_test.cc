@@ -1,0 +1,108 @@
+#include "operator/options.h"
+
+#include <gtest/gtest.h>
+
+namespace manta::operator_ {
+namespace {
+
+std::string config(std::string_view text) {
+  Options options;
+  const auto applied = apply_config_file(options, text);
+  if (!applied) return applied.error().message;
+  return options.metrics_addr + " " + options.probe_addr +
+         (options.leader_election ? " elect " : " alone ") +
+         std::to_string(options.reconcile_concurrency) + " " +
+         std::to_string(options.qps).substr(0, 5) + " " + std::to_string(options.burst);
+}
+
+struct Case {
+  const char* name;
+  const char* text;
+  const char* want;
+};
+const Case kCases[] = {
+    {"Minimal", "apiVersion: config.ray.io/v1alpha1\nkind: Configuration\n",
+     ":8080 :8082 elect 1 100.0 200"},
+    {"KindMayBeLeftOut", "qps: 150.5\nburst: 300\n", ":8080 :8082 elect 1 150.5 300"},
+    {"Json", R"({"enableLeaderElection": false, "metricsAddr": ":1", "reconcileConcurrency": 100})",
+     ":1 :8082 alone 100 100.0 200"},
+    {"ZeroQpsIsKept", "qps: 0\nburst: 0\n", ":8080 :8082 elect 1 0.000 0"},
+    {"UnknownFieldIsIgnored", "nope: 1\n", ":8080 :8082 elect 1 100.0 200"},
+    {"FractionForWhole", "burst: 300.5\n",
+     "json: cannot unmarshal number 300.5 into Go struct field Configuration.burst of type int"},
+    {"BoolForWhole", "reconcileConcurrency: true\n",
+     "json: cannot unmarshal bool into Go struct field Configuration.reconcileConcurrency of type "
+     "int"},
+    {"OtherKind", "apiVersion: v1\nkind: Pod\n",
+     "no kind \"Pod\" is registered for version \"v1\""},
+};
+class ConfigFile : public testing::TestWithParam<Case> {};
+TEST_P(ConfigFile, Row) { EXPECT_EQ(config(GetParam().text), GetParam().want); }
+INSTANTIATE_TEST_SUITE_P(, ConfigFile, testing::ValuesIn(kCases),
+                         [](auto& c) { return c.param.name; });
+
+TEST(ConfigFile, ReplacesFlagsButKeepsGates) {
+  auto command =
+      parse_command_line({"--metrics-addr=:9", "--feature-gates=RayCronJob=true", "--config=f"});
+  ASSERT_TRUE(command.options);
+  ASSERT_TRUE(apply_config_file(*command.options, "qps: 5"));
+  EXPECT_EQ(command.options->metrics_addr, ":8080");
+  EXPECT_EQ(command.options->feature_gates, "RayCronJob=true");
+}
+
+TEST(CommandLine, EndsWithGosExitCodes) {
+  EXPECT_EQ(parse_command_line({"--help"}).exit_code, 0);
+  EXPECT_EQ(parse_command_line({"--nope"}).exit_code, 2);
+  EXPECT_EQ(parse_command_line({"--zap-encoder=xml"}).exit_code, 2);
+  EXPECT_EQ(parse_command_line({"--zap-log-level=3"}).options->log_verbosity, 3);
+}
+
+TEST(Namespaces, AnEmptyElementMeansAll) {
+  const auto of = [](std::string text) {
+    Options options;
+    options.watch_namespace = std::move(text);
+    return options.namespaces();
+  };
+  using List = std::vector<std::string>;
+  EXPECT_EQ(of(""), (List{""}));
+  EXPECT_EQ(of("a"), (List{"a"}));
+  EXPECT_EQ(of("a,b"), (List{"a", "b"}));
+  EXPECT_EQ(of("a,"), (List{""}));
+  EXPECT_EQ(of("a, b"), (List{"a", " b"}));
+}
+
+std::string scheduler(Options options) {
+  const auto settings = make_settings(options, [](std::string_view) { return std::nullopt; });
+  return settings ? settings->batch_scheduler : settings.error().message;
+}
+
+TEST(BatchScheduler, IsOneOfFour) {
+  EXPECT_EQ(scheduler({}), "");
+  EXPECT_EQ(scheduler({.batch_scheduler = "yunikorn"}), "yunikorn");
+  EXPECT_EQ(scheduler({.enable_batch_scheduler = true}), "volcano");
+  EXPECT_EQ(scheduler({.batch_scheduler = "default"}),
+            "batch scheduler configs validation failed: scheduler is not supported, name=default");
+  EXPECT_NE(scheduler({.enable_batch_scheduler = true, .batch_scheduler = "volcano"})
+                .find("both feature flags"),
+            std::string::npos);
+}
+
+TEST(Settings, ReadTheEnvironment) {
+  const kube::StringMap environment = {
+      {"ENABLE_RANDOM_POD_DELETE", "TRUE"},
+      {"ENABLE_GCS_FT_REDIS_CLEANUP", "False"},
+      {"RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS", "-3"},
+      {"RAYJOB_DEPLOYMENT_STATUS_TRANSITION_GRACE_PERIOD_SECONDS", "0"}};
+  const auto settings = make_settings({}, [&](std::string_view name) -> std::optional<std::string> {
+    const auto found = environment.find(name);
+    return found == environment.end() ? std::nullopt : std::optional(found->second);
+  });
+  ASSERT_TRUE(settings);
+  EXPECT_TRUE(settings->random_pod_delete);
+  EXPECT_FALSE(settings->redis_cleanup);
+  EXPECT_EQ(settings->job_check_timeout, std::chrono::seconds{300});  // only above zero
+  EXPECT_EQ(settings->job_transition_grace, std::chrono::seconds{0});
+}
+
+}  // namespace
+}  // namespace manta::operator_

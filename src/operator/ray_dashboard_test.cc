@@ -1,0 +1,125 @@
+#include "operator/ray_dashboard.h"
+
+#include "base/virtual_loop.h"
+#include "kube/object.h"
+
+#include <gtest/gtest.h>
+
+namespace manta::operator_ {
+namespace {
+
+// The other side: notes what it was asked and answers one thing.
+struct Dashboard {
+  kube::RawResponse answer = {.status = 200, .body = "{}"};
+  std::string asked = {};
+  std::map<std::string, std::string> headers = {};
+  std::string body = {};
+
+  HttpFetch fetch() {
+    return [this](std::string host, kube::RawRequest request) -> Task<Result<kube::RawResponse>> {
+      return take(std::move(host), std::move(request));
+    };
+  }
+  Task<Result<kube::RawResponse>> take(std::string host, kube::RawRequest request) {
+    asked = request.method + " " + host + request.path;
+    headers = request.headers;
+    body = request.body;
+    co_return answer;
+  }
+};
+
+struct ProxyApi final : kube::Api {
+  explicit ProxyApi(Dashboard& d) : dashboard(d) {}
+  Dashboard& dashboard;
+  Task<Result<kube::Response>> call(kube::Request) override { co_return kube::Response{}; }
+  Task<Result<void>> watch(kube::WatchRequest, WatchSink, std::stop_token) override {
+    co_return Result<void>{};
+  }
+  Task<Result<kube::RawResponse>> raw(kube::RawRequest request) override {
+    return dashboard.take("", std::move(request));
+  }
+};
+
+struct Setup {
+  explicit Setup(bool proxy = false)
+      : api(there),
+        dashboard(
+            there.fetch(), api,
+            [](const kube::ObjectKey& key) {
+              return key.name == "s" ? std::optional<std::string>("t0ken") : std::nullopt;
+            },
+            proxy) {}
+  Result<Json> ask(std::string_view op, std::string_view more = "") {
+    auto request = parse_json(R"({"op":")" + std::string(op) +
+                              R"(","host":"h:1","namespace":"ns","service":"svc","job_id":"id")" +
+                              std::string(more) + "}");
+    return loop.run(dashboard.call("ray-dashboard", std::move(*request)));
+  }
+  VirtualLoop loop;
+  Dashboard there;
+  ProxyApi api;
+  RayDashboard dashboard;
+};
+
+TEST(RayDashboard, AsksForAJob) {
+  Setup setup;
+  setup.there.answer.body = R"({"status":"RUNNING"})";
+  const auto answer = setup.ask("job-info");
+  EXPECT_EQ(setup.there.asked, "GET h:1/api/jobs/id");
+  EXPECT_EQ(string_at(*answer, {"status"}), "RUNNING");
+}
+
+TEST(RayDashboard, UnknownJobIsNotFound) {
+  Setup setup;
+  setup.there.answer = {.status = 404, .body = "no"};
+  EXPECT_EQ(setup.ask("job-info").error().code, ErrorCode::NotFound);
+}
+
+TEST(RayDashboard, ErrorsAreNoJobs) {
+  for (auto [status, body] :
+       {std::pair{503, "down"}, {500, R"({"status":"x"})"}, {200, "[]"}, {200, "not json"}}) {
+    Setup setup;
+    setup.there.answer = {.status = status, .body = body};
+    const auto answer = setup.ask("job-info");
+    ASSERT_FALSE(answer) << status << body;
+    EXPECT_NE(answer.error().code, ErrorCode::NotFound);
+  }
+}
+
+TEST(RayDashboard, SameJobSubmittedAgainIsDone) {  // RJ-01
+  Setup setup;
+  setup.there.answer = {.status = 500, .body = "… Please use a different submission_id."};
+  EXPECT_TRUE(setup.ask("submit-job", R"(,"job":{"submission_id":"id","entrypoint":"x"})"));
+  EXPECT_EQ(setup.there.asked, "POST h:1/api/jobs/");
+  EXPECT_EQ(setup.there.body, R"({"submission_id":"id","entrypoint":"x"})");
+  EXPECT_EQ(setup.there.headers.at("Content-Type"), "application/json");
+}
+
+TEST(RayDashboard, SendsTheClustersToken) {
+  Setup setup;
+  ASSERT_TRUE(setup.ask("job-info", R"(,"secret":"s")"));
+  EXPECT_EQ(setup.there.headers.at("x-ray-authorization"), "Bearer t0ken");
+  EXPECT_EQ(setup.ask("job-info", R"(,"secret":"other")").error().code, ErrorCode::Unauthorized);
+}
+
+TEST(RayDashboard, GoesThroughTheApiServer) {
+  Setup setup(true);
+  ASSERT_TRUE(setup.ask("job-info"));
+  EXPECT_EQ(setup.there.asked,
+            "GET /api/v1/namespaces/ns/services/svc:dashboard/proxy/api/jobs/id");
+}
+
+TEST(RayDashboard, StoppedIsStopped) {
+  Setup setup;
+  setup.there.answer.body = R"({"stopped":true})";
+  EXPECT_TRUE(setup.ask("stop-job"));
+  EXPECT_EQ(setup.there.asked, "POST h:1/api/jobs/id/stop");
+}
+
+TEST(RayDashboard, UnknownOperationIsRefused) {
+  Setup setup;
+  EXPECT_EQ(setup.ask("dance").error().code, ErrorCode::BadRequest);
+}
+
+}  // namespace
+}  // namespace manta::operator_
