@@ -6,6 +6,8 @@ namespace manta::kube {
 namespace {
 
 constexpr const char* kStatusLane = "status";
+// A planner whose look_again has come to nothing by rounding must not spin.
+constexpr Duration kSoonest = std::chrono::milliseconds{10};
 
 std::string_view verb_of(WriteKind kind) {
   switch (kind) {
@@ -100,7 +102,7 @@ Task<bool> Runtime::Impl::pass(ObjectPtr object) {
   } else if (planned->status && co_await write_status(object, std::move(*planned->status), made)) {
     object->dirty = true;
   }
-  if (planned->look_again) made.retry(loop.now() + *planned->look_again);
+  if (planned->look_again) made.retry(loop.now() + std::max(*planned->look_again, kSoonest));
   wake_at(object, made.retry_at);
   co_return true;
 }
