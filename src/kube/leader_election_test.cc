@@ -106,6 +106,20 @@ TEST_F(Election, ARequestThatHangsDoesNotDelayTheLoss) {
   EXPECT_LE(*a.lost - from, seconds{10});
 }
 
+TEST_F(Election, TheDeadlineCountsFromWhenTheLastRenewalWasSent) {
+  api.latency = [](const Request&) { return milliseconds{1500}; };
+  auto& a = join("a");
+  loop.run_for(seconds{30});
+  ASSERT_TRUE(a.election.is_leader());
+  api.fault = [](const Request&) {
+    return MemoryFault{.before = failed(ErrorCode::Unavailable, "cut off").error()};
+  };
+  loop.run_for(seconds{30});
+  ASSERT_TRUE(a.lost);
+  const auto renewed = parse_rfc3339(string_at(lease(), {"spec", "renewTime"}));
+  EXPECT_EQ(*a.lost - *renewed, seconds{10});
+}
+
 TEST_F(Election, ALongGrantIsNotTaken) {
   api.latency = [](const Request& request) {
     return request.verb == Verb::Create ? seconds{40} : milliseconds{1};

@@ -101,8 +101,8 @@ Remains read_delete_answer(const Json& answer, std::string_view kind) {
   if (string_at(answer, {"metadata", "uid"}).empty()) return Remains::Unsure;
   if (string_at(answer, {"metadata", "deletionTimestamp"}).empty()) return Remains::Gone;
   if (!array_at(answer, {"metadata", "finalizers"}).empty()) return Remains::Stays;
-  return int_at(answer, {"metadata", "deletionGracePeriodSeconds"}) > 0 ? Remains::Stays
-                                                                        : Remains::Unsure;
+  const bool graceful = int_at(answer, {"metadata", "deletionGracePeriodSeconds"}) > 0;
+  return graceful && !forced ? Remains::Stays : Remains::Unsure;
 }
 
 }  // namespace
@@ -279,7 +279,7 @@ Task<WriteOutcome> Writer::remove(const Write& write) {
   }
   std::string gone_uid(string_at(*answer, {"metadata", "uid"}));
   if (gone_uid.empty()) gone_uid = string_at(*answer, {"details", "uid"}, uid);
-  switch (read_delete_answer(*answer, write.resource.kind)) {
+  switch (read_delete_answer(*answer, write.grace_period_seconds == 0)) {
     case Remains::Stays:
       observe(write.resource, *answer);
       break;
