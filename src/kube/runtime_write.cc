@@ -95,9 +95,9 @@ bool shows(const Write& write, const Json& found) {
 enum class Remains { Gone, Stays, Unsure };
 /// What a successful delete's answer says of the object. A server answers a Status or the last
 /// state of what is gone, and the object with a deletionTimestamp while its finalizers or its grace
-/// period keep it.
-Remains read_delete_answer(const Json& answer, std::string_view kind) {
-  if (string_at(answer, {"kind"}) == "Status" && kind != "Status") return Remains::Gone;
+/// period keep it. Forced, it may also answer the last state of one that was already terminating.
+Remains read_delete_answer(const Json& answer, bool forced) {
+  if (string_at(answer, {"kind"}) == "Status") return Remains::Gone;
   if (string_at(answer, {"metadata", "uid"}).empty()) return Remains::Unsure;
   if (string_at(answer, {"metadata", "deletionTimestamp"}).empty()) return Remains::Gone;
   if (!array_at(answer, {"metadata", "finalizers"}).empty()) return Remains::Stays;
