@@ -160,7 +160,8 @@ def main():
         for k, v in props:
             text = field_text(k, v, k in s.get("required", []), order.get(k, (0, None))[1])
             fields.append(text)
-            roots += re.findall(r"@([\w\.\-]+)", text)
+            # The flag "e" (always written) may follow a name directly.
+            roots += [r if r in schemas else r.removesuffix("e") for r in re.findall(r"@([\w\.\-]+)", text)]
         head = n
         if s.get("x-kubernetes-map-type") == "atomic":
             head += "&a"
