@@ -12,7 +12,7 @@ constexpr int kIdleTicks = 6;
 class Http1Connection final : public Connection,
                               public std::enable_shared_from_this<Http1Connection> {
  public:
-  Http1Connection(AsioLoop& loop, std::shared_ptr<Transport> transport, Duration tick,
+  Http1Connection(Loop& loop, std::shared_ptr<Transport> transport, Duration tick,
                   OnChange on_change)
       : loop_(loop),
         transport_(std::move(transport)),
@@ -140,7 +140,7 @@ class Http1Connection final : public Connection,
     });
   }
 
-  AsioLoop& loop_;
+  Loop& loop_;
   std::shared_ptr<Transport> transport_;
   Duration tick_;
   OnChange on_change_;
@@ -155,8 +155,7 @@ class Http1Connection final : public Connection,
 
 }  // namespace
 
-std::shared_ptr<Connection> make_http1_connection(AsioLoop& loop,
-                                                  std::shared_ptr<Transport> transport,
+std::shared_ptr<Connection> make_http1_connection(Loop& loop, std::shared_ptr<Transport> transport,
                                                   Duration tick, OnChange on_change) {
   auto connection =
       std::make_shared<Http1Connection>(loop, std::move(transport), tick, std::move(on_change));

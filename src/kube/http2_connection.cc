@@ -24,7 +24,7 @@ constexpr std::uint32_t kMostStreams = 1000;
 class Http2Connection final : public Connection,
                               public std::enable_shared_from_this<Http2Connection> {
  public:
-  Http2Connection(AsioLoop& loop, std::shared_ptr<Transport> transport, Duration tick,
+  Http2Connection(Loop& loop, std::shared_ptr<Transport> transport, Duration tick,
                   OnChange on_change)
       : loop_(loop),
         transport_(std::move(transport)),
@@ -173,7 +173,7 @@ class Http2Connection final : public Connection,
   void on_frame(const nghttp2_frame& frame);
   void on_stream_close(std::int32_t id, std::uint32_t code);
 
-  AsioLoop& loop_;
+  Loop& loop_;
   std::shared_ptr<Transport> transport_;
   Duration tick_;
   OnChange on_change_;
@@ -352,8 +352,7 @@ void Http2Connection::on_stream_close(std::int32_t id, std::uint32_t code) {
 
 }  // namespace
 
-std::shared_ptr<Connection> make_http2_connection(AsioLoop& loop,
-                                                  std::shared_ptr<Transport> transport,
+std::shared_ptr<Connection> make_http2_connection(Loop& loop, std::shared_ptr<Transport> transport,
                                                   Duration tick, OnChange on_change) {
   auto connection =
       std::make_shared<Http2Connection>(loop, std::move(transport), tick, std::move(on_change));

@@ -6,8 +6,7 @@
 
 namespace manta::kube::http {
 
-std::shared_ptr<Connection> make_http2_connection(AsioLoop& loop,
-                                                  std::shared_ptr<Transport> transport,
+std::shared_ptr<Connection> make_http2_connection(Loop& loop, std::shared_ptr<Transport> transport,
                                                   Duration tick, OnChange on_change);
 
 }  // namespace manta::kube::http
