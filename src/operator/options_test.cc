@@ -36,9 +36,9 @@ const Case kCases[] = {
     {"OtherKind", "apiVersion: v1\nkind: Pod\n",
      "no kind \"Pod\" is registered for version \"v1\""},
 };
-class ConfigFile : public testing::TestWithParam<Case> {};
-TEST_P(ConfigFile, Row) { EXPECT_EQ(config(GetParam().text), GetParam().want); }
-INSTANTIATE_TEST_SUITE_P(, ConfigFile, testing::ValuesIn(kCases),
+class ConfigText : public testing::TestWithParam<Case> {};
+TEST_P(ConfigText, Row) { EXPECT_EQ(config(GetParam().text), GetParam().want); }
+INSTANTIATE_TEST_SUITE_P(, ConfigText, testing::ValuesIn(kCases),
                          [](auto& c) { return c.param.name; });
 
 TEST(ConfigFile, ReplacesFlagsButKeepsGates) {

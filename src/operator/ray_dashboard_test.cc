@@ -40,8 +40,8 @@ struct ProxyApi final : kube::Api {
   }
 };
 
-struct Setup {
-  explicit Setup(bool proxy = false)
+struct Desk {
+  explicit Desk(bool proxy = false)
       : api(there),
         dashboard(
             there.fetch(), api,
@@ -62,7 +62,7 @@ struct Setup {
 };
 
 TEST(RayDashboard, AsksForAJob) {
-  Setup setup;
+  Desk setup;
   setup.there.answer.body = R"({"status":"RUNNING"})";
   const auto answer = setup.ask("job-info");
   EXPECT_EQ(setup.there.asked, "GET h:1/api/jobs/id");
@@ -70,7 +70,7 @@ TEST(RayDashboard, AsksForAJob) {
 }
 
 TEST(RayDashboard, UnknownJobIsNotFound) {
-  Setup setup;
+  Desk setup;
   setup.there.answer = {.status = 404, .body = "no"};
   EXPECT_EQ(setup.ask("job-info").error().code, ErrorCode::NotFound);
 }
@@ -78,7 +78,7 @@ TEST(RayDashboard, UnknownJobIsNotFound) {
 TEST(RayDashboard, ErrorsAreNoJobs) {
   for (auto [status, body] :
        {std::pair{503, "down"}, {500, R"({"status":"x"})"}, {200, "[]"}, {200, "not json"}}) {
-    Setup setup;
+    Desk setup;
     setup.there.answer = {.status = status, .body = body};
     const auto answer = setup.ask("job-info");
     ASSERT_FALSE(answer) << status << body;
@@ -87,7 +87,7 @@ TEST(RayDashboard, ErrorsAreNoJobs) {
 }
 
 TEST(RayDashboard, SameJobSubmittedAgainIsDone) {  // RJ-01
-  Setup setup;
+  Desk setup;
   setup.there.answer = {.status = 500, .body = "… Please use a different submission_id."};
   EXPECT_TRUE(setup.ask("submit-job", R"(,"job":{"submission_id":"id","entrypoint":"x"})"));
   EXPECT_EQ(setup.there.asked, "POST h:1/api/jobs/");
@@ -96,28 +96,28 @@ TEST(RayDashboard, SameJobSubmittedAgainIsDone) {  // RJ-01
 }
 
 TEST(RayDashboard, SendsTheClustersToken) {
-  Setup setup;
+  Desk setup;
   ASSERT_TRUE(setup.ask("job-info", R"(,"secret":"s")"));
   EXPECT_EQ(setup.there.headers.at("x-ray-authorization"), "Bearer t0ken");
   EXPECT_EQ(setup.ask("job-info", R"(,"secret":"other")").error().code, ErrorCode::Unauthorized);
 }
 
 TEST(RayDashboard, GoesThroughTheApiServer) {
-  Setup setup(true);
+  Desk setup(true);
   ASSERT_TRUE(setup.ask("job-info"));
   EXPECT_EQ(setup.there.asked,
             "GET /api/v1/namespaces/ns/services/svc:dashboard/proxy/api/jobs/id");
 }
 
 TEST(RayDashboard, StoppedIsStopped) {
-  Setup setup;
+  Desk setup;
   setup.there.answer.body = R"({"stopped":true})";
   EXPECT_TRUE(setup.ask("stop-job"));
   EXPECT_EQ(setup.there.asked, "POST h:1/api/jobs/id/stop");
 }
 
 TEST(RayDashboard, UnknownOperationIsRefused) {
-  Setup setup;
+  Desk setup;
   EXPECT_EQ(setup.ask("dance").error().code, ErrorCode::BadRequest);
 }
 

@@ -158,9 +158,9 @@ const Case kCases[] = {
      edited(bare(), [](auto& c) { c.spec.gcsFaultToleranceOptions = {.redisAddress = "r:6379"}; }),
      "patch rayclusters (finalizer)"},
 };
-class ClusterPlan : public ::testing::TestWithParam<Case> {};
-TEST_P(ClusterPlan, Row) { EXPECT_EQ(writes(plan_of(GetParam().seen)), GetParam().want); }
-INSTANTIATE_TEST_SUITE_P(, ClusterPlan, ::testing::ValuesIn(kCases),
+class ClusterWrites : public ::testing::TestWithParam<Case> {};
+TEST_P(ClusterWrites, Row) { EXPECT_EQ(writes(plan_of(GetParam().seen)), GetParam().want); }
+INSTANTIATE_TEST_SUITE_P(, ClusterWrites, ::testing::ValuesIn(kCases),
                          [](auto& c) { return c.param.name; });
 
 TEST(ClusterPlanLaw, ASettledWorldsPlanIsEmpty) {
