@@ -65,7 +65,9 @@ static int run_remove(const HelperSpec& spec) {
   for (const auto& path : spec.paths) {
     std::error_code error;
     std::filesystem::remove_all(path, error);
-    if (error) send_news({.notice = "removing " + path + ": " + error.message()});
+    // Two may remove at once: a container's folder and the whole Pod's.
+    if (error && error != std::errc::no_such_file_or_directory)
+      send_news({.notice = "removing " + path + ": " + error.message()});
   }
   return 0;
 }

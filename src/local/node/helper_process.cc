@@ -12,8 +12,8 @@
 #include <spawn.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,7 +106,7 @@ HelperProcess::HelperProcess(AsioLoop& loop, int pid, Fd pidfd)
 HelperProcess::~HelperProcess() = default;
 
 void HelperProcess::signal(int number) {
-  if (!ended_) pidfd_send_signal(pidfd_.get(), number, nullptr, 0);
+  if (!ended_) syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0);
 }
 
 /// Out of the way of the small numbers that the child's descriptors get.
@@ -175,7 +175,8 @@ Result<std::shared_ptr<HelperProcess>> HelperProcess::spawn(AsioLoop& loop,
   if (error != 0)
     return failed(ErrorCode::Internal,
                   fmt::format("starting {} as a helper: {}", executable, strerror(error)));
-  Fd pidfd(pidfd_open(pid, 0));  // it cannot have been waited for, so the number is still its own
+  Fd pidfd(static_cast<int>(syscall(
+      SYS_pidfd_open, pid, 0)));  // it cannot have been waited for, so the number is still its own
   const int pidfd_copy = fcntl(pidfd.get(), F_DUPFD_CLOEXEC, 3);
   std::shared_ptr<HelperProcess> process(new HelperProcess(loop, pid, std::move(pidfd)));
   std::make_shared<Io>(loop, ours.release(), pidfd_copy, process)->read();

@@ -110,7 +110,7 @@ void attach(const Tree& tree, const std::string& target) {
   close(tree.fd);
 }
 
-void bind(const std::string& source, const std::string& target, bool read_only) {
+void bind_mount(const std::string& source, const std::string& target, bool read_only) {
   attach(clone_path(source, read_only), target);
 }
 
@@ -123,17 +123,17 @@ void mirror_top_level(const std::string& root, const std::string& name) {
     link[size] = '\0';
     (void)!symlink(link, (root + path).c_str());
   } else if (is_folder(path)) {
-    bind(path, root + path, true);
+    bind_mount(path, root + path, true);
   }
 }
 
 void build_synthesized(const RootSpec& spec) {
   const auto& root = spec.dir;
-  bind("/usr", root + "/usr", true);
+  bind_mount("/usr", root + "/usr", true);
   for (const char* name : {"bin", "sbin", "lib", "lib32", "lib64", "libx32"})
     mirror_top_level(root, name);
   for (const auto& path : spec.binds)
-    if (exists(path)) bind(path, root + path, true);
+    if (exists(path)) bind_mount(path, root + path, true);
 }
 
 /// The image's folder below an overlay; where overlays are not possible, the folder itself,
@@ -147,7 +147,7 @@ void build_from_folder(const RootSpec& spec) {
   send_news(
       {.notice = std::string("no overlay file system here (") + strerror(errno) +
                  "): the container's root is read-only apart from its volumes, /tmp and /home"});
-  bind(spec.lower, spec.dir, false);
+  bind_mount(spec.lower, spec.dir, false);
   for (const char* name : {"/tmp", "/home", "/var/tmp", "/run"})
     if (is_folder(spec.dir + name))
       mount("tmpfs", (spec.dir + name).c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
@@ -186,13 +186,13 @@ void mount_devices(const std::string& root, bool privileged) {
   const auto dev = root + "/dev";
   make_folders(dev);
   if (privileged) {
-    bind("/dev", dev, false);
+    bind_mount("/dev", dev, false);
   } else {
     if (mount("tmpfs", dev.c_str(), "tmpfs", MS_NOSUID, "mode=755,size=65536k") != 0)
       die_errno("mounting /dev");
     for (const char* name : {"null", "zero", "full", "random", "urandom", "tty", "fuse"})
       if (exists(std::string("/dev/") + name))
-        bind(std::string("/dev/") + name, dev + "/" + name, false);
+        bind_mount(std::string("/dev/") + name, dev + "/" + name, false);
     const LinkSpec links[] = {{"/fd", "/proc/self/fd"},
                               {"/stdin", "/proc/self/fd/0"},
                               {"/stdout", "/proc/self/fd/1"},
@@ -218,31 +218,31 @@ void mount_proc_and_sys(const RootSpec& spec, bool privileged, bool host_pid) {
     if (!host_pid)
       send_news({.notice = std::string("cannot mount a fresh /proc (") + strerror(errno) +
                            "): the container sees the host's"});
-    bind("/proc", proc, false);
+    bind_mount("/proc", proc, false);
   }
   const auto sys = spec.dir + "/sys";
   make_folders(sys);
   const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC | (privileged ? 0 : MS_RDONLY);
   bool fresh = spec.own_network && mount("sysfs", sys.c_str(), "sysfs", flags, nullptr) == 0;
-  if (!fresh) bind("/sys", sys, !privileged);
+  if (!fresh) bind_mount("/sys", sys, !privileged);
   if (!fresh || spec.cgroups.empty()) return;
   const auto cgroup = sys + "/fs/cgroup";
   if (spec.cgroups.size() == 1 && spec.cgroups[0].starts_with("=")) {
-    bind(spec.cgroups[0].substr(1), cgroup, true);
+    bind_mount(spec.cgroups[0].substr(1), cgroup, true);
     return;
   }
   if (mount("tmpfs", cgroup.c_str(), "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=755") != 0)
     return;
   for (const auto& entry : spec.cgroups) {
     const auto equals = entry.find('=');
-    bind(entry.substr(equals + 1), cgroup + "/" + entry.substr(0, equals), true);
+    bind_mount(entry.substr(equals + 1), cgroup + "/" + entry.substr(0, equals), true);
   }
 }
 
 void protect_proc() {
-  bind("/proc/sys", "/proc/sys", true);
+  bind_mount("/proc/sys", "/proc/sys", true);
   for (const char* path : {"/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sysrq-trigger"})
-    if (exists(path)) bind("/dev/null", path, true);
+    if (exists(path)) bind_mount("/dev/null", path, true);
 }
 
 struct PendingMount {
@@ -270,7 +270,7 @@ void enter_root(const HelperSpec& spec) {
     die_errno("keeping the container's mounts to itself");
   make_folders(root.dir);
   if (root.lower.empty()) {
-    bind(root.dir, root.dir, false);  // pivot_root wants a mount point
+    bind_mount(root.dir, root.dir, false);  // pivot_root wants a mount point
     build_synthesized(root);
   } else {
     build_from_folder(root);

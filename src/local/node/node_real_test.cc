@@ -1,0 +1,391 @@
+// The node with real processes, namespaces and cgroups. Needs root (or user namespaces); says so
+// loudly and skips where it has neither. Waiting is by condition with a limit, never by a fixed
+// pause.
+#include "base/asio_loop.h"
+#include "local/node/helper_spec.h"
+#include "local/node/host_setup.h"
+#include "local/node/node.h"
+#include "local/node/testing/tiny_api.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace {
+/// This test is its own helper: before gtest sees the command line.
+__attribute__((constructor)) void become_helper(int argc, char** argv, char**) {
+  if (argc > 1 && manta::local::is_helper_call(argc, argv))
+    _exit(manta::local::helper_main(argc, argv));
+}
+}  // namespace
+
+namespace manta::local {
+namespace {
+
+using std::chrono::seconds;
+
+class HostImages final : public ImageStore {
+ public:
+  Result<ImageRoot> resolve(const std::string& image) override {
+    if (image == "missing")
+      return failed(ErrorCode::NotFound,
+                    "no image \"missing\": manta image add missing --root DIR");
+    return ImageRoot{};
+  }
+};
+
+class NodeReal : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (needs_rootless()) GTEST_SKIP() << "SKIPPED: no root here, so no real Pods were tried";
+    char folder[] = "/tmp/manta-node-test-XXXXXX";
+    ASSERT_NE(mkdtemp(folder), nullptr);
+    state_ = folder;
+    hosts_ = state_ + "-hosts";
+    std::ofstream(hosts_) << "127.0.0.1 localhost\n";
+    start_node();
+  }
+  void TearDown() override {
+    if (node_ == nullptr) return;
+    stop_node();
+    node_.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(state_, ignored);
+    std::filesystem::remove(hosts_, ignored);
+  }
+
+  void stop_node() {
+    (void)run_to_end(loop_, [](Node& node) -> Task<bool> {
+      co_await node.stop();
+      co_return true;
+    }(*node_));
+  }
+
+  void start_node() {
+    NodeOptions options;
+    options.node_name = "n";
+    options.state_folder = state_ + "/s";
+    options.host_names_file = hosts_;
+    options.volume_refresh = std::chrono::milliseconds{100};
+    options.stop_grace = seconds{1};
+    node_ = std::make_unique<Node>(loop_, api_, images_, random_, options);
+    auto started = run_to_end(loop_, node_->start());
+    ASSERT_TRUE(started) << started.error().message;
+  }
+
+  /// Runs the loop until the condition holds; false after the limit. The condition may run the
+  /// loop.
+  bool until(const std::function<bool()>& condition, Duration limit = seconds{30}) {
+    const auto end = loop_.now() + limit;
+    while (!condition()) {
+      if (loop_.now() > end) return false;
+      (void)run_to_end(loop_, manta::sleep(loop_, std::chrono::milliseconds{10}));
+    }
+    return true;
+  }
+
+  /// `spec`: the Pod's spec without nodeName.
+  void create(const std::string& name, std::string_view spec) {
+    Json pod = JsonObject{
+        {"apiVersion", "v1"},
+        {"kind", "Pod"},
+        {"metadata",
+         JsonObject{{"name", name}, {"namespace", "ns"}, {"labels", JsonObject{{"app", name}}}}}};
+    auto parsed = parse_json(spec);
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    pod.as_object()["spec"] = std::move(*parsed);
+    pod.as_object()["spec"].as_object()["nodeName"] = "n";
+    api_.put(kube::kPods, std::move(pod));
+  }
+  const Json* pod(const std::string& name) { return api_.find_object(kube::kPods, {"ns", name}); }
+  std::string phase(const std::string& name) {
+    return pod(name) == nullptr ? "gone" : std::string(string_at(*pod(name), {"status", "phase"}));
+  }
+  Json container(const std::string& name, std::size_t index = 0) {
+    const auto& all = array_at(*pod(name), {"status", "containerStatuses"});
+    return index < all.size() ? all[index] : Json(JsonObject{});
+  }
+  bool ready(const std::string& name) {
+    return pod(name) != nullptr && bool_at(container(name), {"ready"});
+  }
+  std::string log(const std::string& name, LogOptions options = {},
+                  const std::string& which = "c") {
+    std::string text;
+    OutputSink sink = [&text](std::string piece) -> Task<bool> {
+      text += piece;
+      co_return true;
+    };
+    auto done = run_to_end(
+        loop_, node_->logs({"ns", name, std::string(string_at(*pod(name), {"metadata", "uid"})),
+                            which, "n"},
+                           options, sink, {}));
+    return done ? text : "error: " + done.error().message;
+  }
+  std::pair<int, std::string> exec(const std::string& name, std::vector<std::string> command,
+                                   const std::string& input = "", bool tty = false) {
+    std::string text;
+    OutputSink sink = [&text](std::string piece) -> Task<bool> {
+      text += piece;
+      co_return true;
+    };
+    ExecStreams streams{Channel<std::string>(loop_), Channel<TerminalSize>(loop_), sink, sink};
+    if (!input.empty()) streams.input.push(input);
+    if (!tty) streams.input.close();
+    ExecRequest request{
+        {"ns", name, std::string(string_at(*pod(name), {"metadata", "uid"})), "c", "n"},
+        std::move(command),
+        !input.empty(),
+        true,
+        !tty,
+        tty};
+    auto code = run_to_end(loop_, node_->exec(std::move(request), streams, {}));
+    return {code ? *code : -1, code ? text : code.error().message};
+  }
+  std::string status_text(const std::string& name) {
+    return pod(name) == nullptr ? "gone" : pretty_json(*find(*pod(name), {"status"}));
+  }
+  void remove(const std::string& name) {
+    kube::Request request{
+        .verb = kube::Verb::Delete, .resource = kube::kPods, .namespace_ = "ns", .name = name};
+    (void)run_to_end(loop_, api_.call(std::move(request)));
+  }
+
+  AsioLoop loop_;
+  testing::TinyApi api_{loop_};
+  HostImages images_;
+  SystemRandom random_;
+  std::string state_, hosts_;
+  std::unique_ptr<Node> node_;
+};
+
+TEST_F(NodeReal, ACommandRunsToItsEndAndLeavesItsLogAndMessage) {
+  create(
+      "p",
+      R"({"restartPolicy":"Never","containers":[{"name":"c","image":"i","command":["/bin/sh","-c"],
+    "args":["echo hello $WHO; echo $(WHO) >&2; hostname; echo done > /dev/termination-log; exit 3"],"env":[{"name":"WHO","value":"you"}]}]})");
+  ASSERT_TRUE(until([&] { return phase("p") == "Failed"; })) << status_text("p");
+  const auto c = container("p");
+  EXPECT_EQ(int_at(c, {"state", "terminated", "exitCode"}), 3);
+  EXPECT_EQ(string_at(c, {"state", "terminated", "reason"}), "Error");
+  EXPECT_EQ(string_at(c, {"state", "terminated", "message"}), "done\n");
+  const auto text = log("p");
+  EXPECT_NE(text.find("hello you\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("you\np\n"), std::string::npos) << text;
+}
+
+TEST_F(NodeReal, EachPodHasItsOwnAddressAndOthersReachIt) {
+  create(
+      "server",
+      R"({"containers":[{"name":"c","image":"i","command":["/usr/bin/python3","-m","http.server","8000"],
+    "readinessProbe":{"httpGet":{"path":"/","port":8000},"initialDelaySeconds":60}}]})");
+  ASSERT_TRUE(until([&] { return ready("server"); })) << status_text("server");
+  const std::string ip(string_at(*pod("server"), {"status", "podIP"}));
+  create(
+      "client",
+      R"({"restartPolicy":"Never","containers":[{"name":"c","image":"i","command":["/bin/sh","-c","wget -q -O- http://)" +
+          ip + R"(:8000/ | head -3; ls /sys/class/net"]}]})");
+  ASSERT_TRUE(until([&] { return phase("client") == "Succeeded"; }))
+      << status_text("client") << log("client");
+  EXPECT_NE(log("client").find("DOCTYPE"), std::string::npos);
+  EXPECT_NE(log("client").find("eth0"), std::string::npos);
+}
+
+TEST_F(NodeReal, ServiceNamesResolveInPodsAndOnTheHost) {
+  create(
+      "server",
+      R"({"containers":[{"name":"c","image":"i","command":["/usr/bin/python3","-m","http.server","8000"],
+    "readinessProbe":{"tcpSocket":{"port":8000}}}]})");
+  ASSERT_TRUE(until([&] { return ready("server"); })) << status_text("server");
+  const std::string ip(string_at(*pod("server"), {"status", "podIP"}));
+  api_.put(
+      kube::kServices,
+      *parse_json(R"({"metadata":{"name":"head","namespace":"ns"},"spec":{"clusterIP":"None"}})"));
+  api_.put(
+      kube::kServices,
+      *parse_json(
+          R"({"metadata":{"name":"web","namespace":"ns"},"spec":{"clusterIP":"10.96.77.1","ports":[{"name":"h","port":80}]}})"));
+  for (const char* name : {"head", "web"})
+    api_.put(kube::kEndpointSlices,
+             *parse_json(std::string(R"({"metadata":{"namespace":"ns","name":")") + name +
+                         R"(-1","labels":{"kubernetes.io/service-name":")" + name +
+                         R"("}},"addressType":"IPv4","endpoints":[{"addresses":[")" + ip +
+                         R"("]}],"ports":[{"name":"h","port":8000}]})"));
+  create(
+      "client",
+      R"({"restartPolicy":"OnFailure","containers":[{"name":"c","image":"i","command":["/bin/sh","-c",
+    "set -e; wget -q -O- http://head.ns.svc.cluster.local:8000/ >/dev/null; wget -q -O- http://web/ >/dev/null; wget -q -O- http://$WEB_SERVICE_HOST:$WEB_SERVICE_PORT/ >/dev/null; echo all"]}]})");
+  ASSERT_TRUE(until([&] { return phase("client") == "Succeeded"; }))
+      << status_text("client") << log("client");
+  EXPECT_EQ(log("client"), "all\n");
+  std::ifstream in(hosts_);
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  EXPECT_NE(text.find(ip + "\thead.ns.svc.cluster.local"), std::string::npos) << text;
+}
+
+TEST_F(NodeReal, AProcessOverItsMemoryIsKilledAndTheStatusSaysSo) {
+  create(
+      "p",
+      R"({"restartPolicy":"Never","containers":[{"name":"c","image":"i","command":["/usr/bin/python3","-c","x=bytearray(200<<20);"],
+    "resources":{"limits":{"memory":"64Mi"}}}]})");
+  ASSERT_TRUE(until([&] { return phase("p") == "Failed"; })) << status_text("p");
+  EXPECT_EQ(string_at(container("p"), {"state", "terminated", "reason"}), "OOMKilled")
+      << status_text("p");
+  EXPECT_EQ(int_at(container("p"), {"state", "terminated", "exitCode"}), 137);
+}
+
+TEST_F(NodeReal, InitContainersAndSidecarsComeFirstAndVolumesAreShared) {
+  create(
+      "p",
+      R"({"restartPolicy":"Never","volumes":[{"name":"v","emptyDir":{}},{"name":"m","emptyDir":{"medium":"Memory","sizeLimit":"8Mi"}}],
+    "initContainers":[{"name":"first","image":"i","command":["/bin/sh","-c","echo one > /v/f; echo m > /m/f"],"volumeMounts":[{"name":"v","mountPath":"/v"},{"name":"m","mountPath":"/m"}]},
+      {"name":"side","image":"i","restartPolicy":"Always","command":["/bin/sh","-c","echo two >> /v/f; touch /v/up; sleep 1000"],"startupProbe":{"exec":{"command":["test","-e","/v/up"]}},"volumeMounts":[{"name":"v","mountPath":"/v"}]}],
+    "containers":[{"name":"c","image":"i","command":["/bin/sh","-c","cat /v/f /m/f /ro/f; df -k /m | tail -1; echo x > /ro/f || echo read-only"],
+      "volumeMounts":[{"name":"v","mountPath":"/v"},{"name":"m","mountPath":"/m"},{"name":"v","mountPath":"/ro","readOnly":true}]}]})");
+  ASSERT_TRUE(until([&] { return phase("p") == "Succeeded"; })) << status_text("p");
+  const auto text = log("p");
+  EXPECT_TRUE(text.starts_with("one\ntwo\nm\none\ntwo\n")) << text;
+  EXPECT_NE(text.find(" 8192 "), std::string::npos) << text;
+  EXPECT_NE(text.find("read-only"), std::string::npos) << text;
+}
+
+TEST_F(NodeReal, ConfigMapsAreFilesThatFollowTheirObject) {
+  api_.put(
+      kube::kConfigMaps,
+      *parse_json(R"({"metadata":{"name":"m","namespace":"ns"},"data":{"k":"one","l":"other"}})"));
+  create(
+      "p",
+      R"({"serviceAccountName":"sa","volumes":[{"name":"v","configMap":{"name":"m"}},{"name":"t","projected":{"sources":[{"serviceAccountToken":{"path":"token"}},{"downwardAPI":{"items":[{"path":"labels","fieldRef":{"fieldPath":"metadata.labels"}}]}}]}}],
+    "containers":[{"name":"c","image":"i","command":["/bin/sh","-c","cat /v/k /t/token /t/labels /sub; until grep -q two /v/k; do sleep 0.05; done; echo seen; sleep 1000"],
+    "volumeMounts":[{"name":"v","mountPath":"/v"},{"name":"t","mountPath":"/t"},{"name":"v","mountPath":"/sub","subPath":"l"}]}]})");
+  ASSERT_TRUE(until([&] { return ready("p"); })) << status_text("p");
+  ASSERT_TRUE(until([&] { return log("p").find("other") != std::string::npos; })) << log("p");
+  EXPECT_EQ(log("p"), "onetoken-of-saapp=\"p\"other");
+  api_.put(kube::kConfigMaps,
+           *parse_json(R"({"metadata":{"name":"m","namespace":"ns"},"data":{"k":"two"}})"));
+  ASSERT_TRUE(until([&] { return log("p").find("seen") != std::string::npos; })) << log("p");
+}
+
+TEST_F(NodeReal, WhatIsMissingIsSaidAndThePodStartsWhenItComes) {
+  create(
+      "p",
+      R"({"restartPolicy":"Never","containers":[{"name":"c","image":"i","command":["/bin/sh","-c","echo $K"],"env":[{"name":"K","valueFrom":{"configMapKeyRef":{"name":"m","key":"k"}}}]}]})");
+  ASSERT_TRUE(until([&] {
+    return pod("p") && string_at(container("p"), {"state", "waiting", "reason"}) ==
+                           "CreateContainerConfigError";
+  })) << status_text("p");
+  EXPECT_EQ(string_at(container("p"), {"state", "waiting", "message"}),
+            "configmap \"m\" not found");
+  api_.put(kube::kConfigMaps,
+           *parse_json(R"({"metadata":{"name":"m","namespace":"ns"},"data":{"k":"v"}})"));
+  ASSERT_TRUE(until([&] { return phase("p") == "Succeeded"; })) << status_text("p");
+  create("q", R"({"restartPolicy":"Never","containers":[{"name":"c","image":"missing"}]})");
+  ASSERT_TRUE(until([&] {
+    return pod("q") &&
+           string_at(container("q"), {"state", "waiting", "reason"}) == "ImagePullBackOff";
+  })) << status_text("q");
+  create(
+      "r",
+      R"({"restartPolicy":"Never","containers":[{"name":"c","image":"i","command":["/no/such"]}]})");
+  ASSERT_TRUE(until([&] { return phase("r") == "Failed"; })) << status_text("r");
+  EXPECT_EQ(string_at(container("r"), {"state", "terminated", "reason"}), "StartError");
+  EXPECT_EQ(int_at(container("r"), {"state", "terminated", "exitCode"}), 128);
+}
+
+TEST_F(NodeReal, ExecJoinsTheContainer) {
+  create(
+      "p",
+      R"({"containers":[{"name":"c","image":"i","env":[{"name":"A","value":"b"}],"command":["/bin/sleep","1000"]}]})");
+  ASSERT_TRUE(until([&] { return ready("p"); })) << status_text("p");
+  EXPECT_EQ(exec("p", {"/bin/sh", "-c", "echo $A; cat; exit 7"}, "in\n"),
+            std::pair(7, std::string("b\nin\n")));
+  EXPECT_EQ(exec("p", {"/bin/sh", "-c", "test -t 0 && echo terminal"}, "", true).second,
+            "terminal\r\n");
+  EXPECT_EQ(exec("p", {"/bin/sh", "-c", "id -u; ls /proc | grep -c '^[0-9]'"}).first, 0);
+  const auto missing = exec("p", {"nosuchprogram"});
+  EXPECT_NE(missing.second.find("executable file not found"), std::string::npos) << missing.second;
+}
+
+TEST_F(NodeReal, AFailingLivenessProbeRestartsTheContainer) {
+  create(
+      "p",
+      R"({"terminationGracePeriodSeconds":1,"containers":[{"name":"c","image":"i","command":["/bin/sh","-c","trap 'exit 0' TERM; touch /tmp/ok; sleep 1000 & wait"],
+    "livenessProbe":{"exec":{"command":["test","-e","/tmp/ok"]},"periodSeconds":1,"failureThreshold":1}}]})");
+  ASSERT_TRUE(until([&] { return ready("p"); })) << status_text("p");
+  EXPECT_EQ(exec("p", {"rm", "/tmp/ok"}).first, 0);
+  ASSERT_TRUE(until([&] {
+    return pod("p") && int_at(container("p"), {"restartCount"}) == 1 && ready("p");
+  })) << status_text("p");
+  EXPECT_NE(string_at(container("p"), {"lastState", "terminated", "reason"}), "");
+}
+
+TEST_F(NodeReal, ACrashingContainerBacksOff) {
+  create(
+      "p",
+      R"({"containers":[{"name":"c","image":"i","command":["/bin/sh","-c","echo run; exit 1"]}]})");
+  ASSERT_TRUE(until([&] {
+    return pod("p") &&
+           string_at(container("p"), {"state", "waiting", "reason"}) == "CrashLoopBackOff";
+  })) << status_text("p");
+  EXPECT_EQ(int_at(container("p"), {"restartCount"}), 1);
+  EXPECT_EQ(log("p", {.previous = true}), "run\n");
+  EXPECT_EQ(phase("p"), "Running");
+}
+
+TEST_F(NodeReal, DeletionRunsTheHookTermsAndRemovesThePod) {
+  create("p", R"({"terminationGracePeriodSeconds":20,"volumes":[{"name":"h","hostPath":{"path":")" +
+                  state_ + R"("}}],
+    "containers":[{"name":"c","image":"i","securityContext":{"runAsUser":0},"command":["/bin/sh","-c","trap 'echo term >> /h/out; exit 0' TERM; sleep 1000 & wait"],
+    "lifecycle":{"preStop":{"exec":{"command":["/bin/sh","-c","echo hook >> /h/out"]}}},"volumeMounts":[{"name":"h","mountPath":"/h"}]}]})");
+  ASSERT_TRUE(until([&] { return ready("p"); })) << status_text("p");
+  const std::string uid(string_at(*pod("p"), {"metadata", "uid"}));
+  remove("p");
+  ASSERT_TRUE(until([&] { return phase("p") == "gone"; }, seconds{10})) << status_text("p");
+  std::ifstream in(state_ + "/out");
+  EXPECT_EQ(std::string((std::istreambuf_iterator<char>(in)), {}), "hook\nterm\n");
+  EXPECT_TRUE(until([&] { return !std::filesystem::exists(state_ + "/s/pods/" + uid); }));
+}
+
+TEST_F(NodeReal, ADeafProgramIsKilledAfterItsGrace) {
+  create(
+      "p",
+      R"({"terminationGracePeriodSeconds":1,"containers":[{"name":"c","image":"i","command":["/bin/sh","-c","trap '' TERM; while :; do sleep 1; done"]}]})");
+  ASSERT_TRUE(until([&] { return ready("p"); })) << status_text("p");
+  remove("p");
+  EXPECT_TRUE(until([&] { return phase("p") == "gone"; }, seconds{10})) << status_text("p");
+}
+
+TEST_F(NodeReal, APortIsForwardedToLoopbackInThePod) {
+  create(
+      "p",
+      R"({"containers":[{"name":"c","image":"i","command":["/usr/bin/python3","-m","http.server","--bind","127.0.0.1","8000"],
+    "readinessProbe":{"exec":{"command":["/bin/sh","-c","wget -q -O- http://localhost:8000/ | grep DOCTYPE"]}}}]})");
+  ASSERT_TRUE(until([&] { return ready("p"); })) << status_text("p");
+  std::string text;
+  ForwardStream stream{Channel<std::string>(loop_), [&text](std::string piece) -> Task<bool> {
+                         text += piece;
+                         co_return true;
+                       }};
+  stream.input.push("GET / HTTP/1.0\r\n\r\n");
+  auto done = run_to_end(
+      loop_,
+      node_->forward({"ns", "p", std::string(string_at(*pod("p"), {"metadata", "uid"})), "", "n"},
+                     8000, stream, {}));
+  EXPECT_TRUE(done) << done.error().message;
+  EXPECT_TRUE(text.starts_with("HTTP/1.0 200")) << text;
+}
+
+TEST_F(NodeReal, ANewLifeGoesOnWithItsPods) {
+  create("p", R"({"containers":[{"name":"c","image":"i","command":["/bin/sleep","1000"]}]})");
+  ASSERT_TRUE(until([&] { return ready("p"); })) << status_text("p");
+  stop_node();
+  node_.reset();
+  start_node();
+  ASSERT_TRUE(until([&] { return int_at(container("p"), {"restartCount"}) == 1 && ready("p"); }))
+      << status_text("p");
+}
+
+}  // namespace
+}  // namespace manta::local
