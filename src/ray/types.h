@@ -5,10 +5,10 @@
 //   Json body = to_json(*cluster);
 //
 // Fields are spelt and ordered as upstream's serializer emits them, because spec hashes are taken
-// over that text (types_hash.h). std::optional tells absent from zero where the API does; elsewhere
+// over that text (spec_hash.h). std::optional tells absent from zero where the API does; elsewhere
 // absent equals zero. What Kubernetes owns (Pod templates, Services, env lists, …) stays Json, as
 // the user wrote it; a null Json is "absent". Unknown keys are not seen by the typed view.
-// What a field means, what it may hold and its CRD default: types_describe.cc. Source: spec/01.
+// What a field means, what it may hold and its CRD default: types_describe_*.cc. Source: spec/01.
 #pragma once
 
 #include "base/json.h"
