@@ -1,5 +1,6 @@
 #include "operator/operator.h"
 
+#include "controllers/networkpolicy/plan.h"
 #include "controllers/raycluster/plan.h"
 #include "controllers/raycronjob/plan.h"
 #include "controllers/rayjob/plan.h"
@@ -78,6 +79,24 @@ kube::ControllerSpec cron_job_controller(World& world, const controllers::Settin
   };
 }
 
+kube::ControllerSpec policy_controller(World& world, const controllers::Settings& settings) {
+  return {
+      .name = "networkpolicy",
+      .primary = ray::kRayClusters,
+      .plan = [&world, &settings](const kube::ObjectKey& key,
+                                  const kube::PlanContext&) -> std::optional<kube::Plan> {
+        const auto seen = see_network_policies(world, key);
+        if (!seen) return std::nullopt;
+        return controllers::networkpolicy::plan(*seen, settings);
+      },
+      .watches = {Watch{&world.clusters, kube::itself,
+                        [](const kube::ObjectMeta* before, const kube::ObjectMeta* after) {
+                          return !before || !after || before->generation != after->generation;
+                        }},
+                  Watch{&*world.policies, kube::owner_of_kind(ray::kRayClusters)}},
+  };
+}
+
 // One watched namespace: its caches and the runtime that acts on them.
 struct Unit {
   Unit(Loop& loop, kube::Api& api, kube::Outside& outside, kube::EventRecorder& events,
@@ -87,6 +106,7 @@ struct Unit {
                 {.field_manager = "kuberay-operator"}, options.observer) {
     runtime.add(cluster_controller(world, options.settings));
     runtime.add(job_controller(world, options.settings));
+    if (world.policies) runtime.add(policy_controller(world, options.settings));
     if (world.cron_jobs) runtime.add(cron_job_controller(world, options.settings));
   }
   World world;

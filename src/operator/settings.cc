@@ -50,6 +50,16 @@ Result<std::string> choose_scheduler(const Options& options, bool workload_aware
   return options.batch_scheduler;
 }
 
+ray::BatchScheduler scheduler_of(std::string_view name, bool workload_aware) {
+  using enum ray::BatchScheduler;
+  if (workload_aware) return KubernetesWas;
+  if (name == "volcano") return Volcano;
+  if (name == "yunikorn") return Yunikorn;
+  if (name == "kai-scheduler") return Kai;
+  if (name == "scheduler-plugins") return SchedulerPlugins;
+  return None;
+}
+
 }  // namespace
 
 std::optional<std::string> process_environment(std::string_view name) {
@@ -72,6 +82,8 @@ Result<controllers::Settings> make_settings(const Options& options,
   if (!scheduler)
     return std::unexpected(scheduler.error().in("batch scheduler configs validation failed"));
   settings.batch_scheduler = std::move(*scheduler);
+  settings.build.scheduler =
+      scheduler_of(settings.batch_scheduler, settings.workload_aware_scheduling);
   settings.use_kubernetes_proxy = options.use_kubernetes_proxy;
 
   ray::read_environment(settings.build, environment);

@@ -84,6 +84,12 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
                       kube::CacheScope{.namespace_ = namespace_});
     caches.add(*cron_jobs);
   }
+  if (settings.network_policies) {
+    policies.emplace(kube::kNetworkPolicies, kube::project_spec,
+                     kube::CacheScope{.namespace_ = namespace_});
+    policies->index_label(std::string(ray::kLabelCluster));
+    caches.add(*policies);
+  }
   if (settings.openshift_routes) {
     routes.emplace(kRoutes, kube::project_meta, kube::CacheScope{.namespace_ = namespace_});
     routes->index_label(std::string(ray::kLabelCluster));
@@ -145,6 +151,24 @@ std::optional<controllers::raycronjob::RayCronJobSeen> see_ray_cron_job(
   return controllers::raycronjob::RayCronJobSeen{
       .cron_job = std::move(cron_job),
       .has_job = [&world](const kube::ObjectKey& job) { return world.jobs.get(job) != nullptr; }};
+}
+
+std::optional<controllers::networkpolicy::NetworkPolicySeen> see_network_policies(
+    const World& world, const kube::ObjectKey& key) {
+  auto cluster = world.clusters.get(key);
+  if (!cluster || !world.policies) return std::nullopt;
+  controllers::networkpolicy::NetworkPolicySeen seen{.cluster = cluster};
+  seen.policies = world.policies->labelled(key.namespace_, ray::kLabelCluster, key.name);
+  // Namesakes without the label are in the way all the same.
+  const auto add = [&](std::string name) {
+    auto policy = world.policies->get({key.namespace_, std::move(name)});
+    if (policy && std::ranges::find(seen.policies, policy) == seen.policies.end())
+      seen.policies.push_back(std::move(policy));
+  };
+  add(ray::head_network_policy_name(key.name));
+  for (const auto& group : cluster->spec.workerGroupSpecs)
+    add(ray::worker_network_policy_name(key.name, group.groupName));
+  return seen;
 }
 
 std::vector<kube::ObjectKey> clusters_of(const kube::ObjectMeta& dependent) {

@@ -4,6 +4,7 @@
 //   auto seen = see_ray_cluster(world, key);      // nothing: no such RayCluster
 #pragma once
 
+#include "controllers/networkpolicy/plan.h"
 #include "controllers/raycluster/seen.h"
 #include "controllers/raycronjob/plan.h"
 #include "controllers/rayjob/seen.h"
@@ -34,6 +35,8 @@ struct World {
   kube::Cache<kube::SpecView> claims;
   std::optional<kube::Cache<kube::MetaView>> routes = {};  // on OpenShift
 
+  std::optional<kube::Cache<kube::SpecView>> policies = {};  // with their gate
+
   kube::CacheSet caches = {};  // all of them
 };
 
@@ -44,6 +47,9 @@ std::optional<controllers::rayjob::RayJobSeen> see_ray_job(const World& world,
 
 std::optional<controllers::raycronjob::RayCronJobSeen> see_ray_cron_job(const World& world,
                                                                         const kube::ObjectKey& key);
+
+std::optional<controllers::networkpolicy::NetworkPolicySeen> see_network_policies(
+    const World& world, const kube::ObjectKey& cluster);
 
 /// Which RayClusters and RayJobs a changed object concerns.
 std::vector<kube::ObjectKey> clusters_of(const kube::ObjectMeta& dependent);

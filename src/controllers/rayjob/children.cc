@@ -2,7 +2,6 @@
 
 #include "controllers/writes.h"
 #include "ray/builders/children.h"
-#include "ray/builders/scheduler_metadata.h"
 #include "ray/builders/service.h"
 #include "ray/builders/submitter.h"
 #include "ray/labels.h"
@@ -57,6 +56,26 @@ bool ensure_cluster(Draft& draft) {
              fmt::format("Failed to create RayCluster {}: {{error}}", key));
   write.why = "the RayJob has no cluster";
   draft.plan.stage().push_back(std::move(write));
+  return false;
+}
+
+bool scheduler_takes(Draft& draft) {
+  const auto scheduler = draft.settings.build.scheduler;
+  const auto key = draft.seen.key().to_string();
+  std::string problem;
+  if (scheduler == ray::BatchScheduler::SchedulerPlugins)
+    problem = "scheduler-plugins schedules RayClusters only, no RayJobs";
+  else if (scheduler == ray::BatchScheduler::Kai && submission_mode(draft.spec()) == Mode::K8sJob)
+    problem =
+        "KAI-Scheduler does not support RayJob with K8sJobMode: the submitter pod is created after "
+        "RayCluster is ready, preventing proper gang scheduling";
+  else if (scheduler == ray::BatchScheduler::Volcano && !draft.spec().rayClusterSpec)
+    problem = fmt::format(
+        "gang scheduling does not support RayJob {} referencing an existing RayCluster", key);
+  if (problem.empty()) return true;
+  // SEEN-23: upstream says nothing and waits for ever.
+  draft.plan.events.push_back(
+      warning("UnsupportedByBatchScheduler", "Validate", fmt::format("{}: {}", key, problem)));
   return false;
 }
 

@@ -10,6 +10,10 @@ namespace manta::controllers::rayjob {
 /// to make, an event.
 bool ensure_cluster(Draft& draft);
 
+/// False when the batch scheduler cannot take such a RayJob: an event says why, nothing is made.
+/// Source: spec/04 §2.9.
+bool scheduler_takes(Draft& draft);
+
 /// Plans the submitter Job unless it is there. False: it is planned, or cannot be built.
 bool ensure_submitter(Draft& draft);
 

@@ -39,7 +39,7 @@ void plan_initializing(Draft& draft) {
   auto& status = draft.status;
   if (draft.spec().suspend) return draft.move_to("Suspending");
   if (active_deadline_passed(draft) || pre_running_deadline_passed(draft)) return;
-  if (!ensure_cluster(draft)) return;
+  if (!scheduler_takes(draft) || !ensure_cluster(draft)) return;
   if (status.dashboardURL.empty()) {
     if (draft.seen.cluster->status.state != "ready") {
       status.rayClusterStatus = draft.seen.cluster->status;

@@ -1,0 +1,132 @@
+#include "controllers/networkpolicy/plan.h"
+
+#include "controllers/writes.h"
+#include "ray/builders/network_policy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace manta::controllers::networkpolicy {
+namespace {
+
+constexpr std::string_view kLane = "policies";
+
+bool is_ours(const kube::SpecView& policy, const ray::RayCluster& cluster) {
+  const auto* owner = policy.meta.controller_owner();
+  return owner && owner->uid == cluster.meta.uid;
+}
+
+// The API server fills the protocol in; unfilled, every comparison would differ.
+void default_protocols(Json& spec) {
+  for (const char* direction : {"ingress", "egress"}) {
+    if (!spec.is_object() || !spec.as_object().contains(direction)) continue;
+    auto& rules = spec.as_object()[direction];
+    if (!rules.is_array()) continue;
+    for (auto& rule : rules.as_array()) {
+      if (!rule.is_object() || !rule.as_object().contains("ports")) continue;
+      auto& ports = rule.as_object()["ports"];
+      if (!ports.is_array()) continue;
+      for (auto& port : ports.as_array())
+        if (port.is_object() && !port.as_object().contains("protocol"))
+          port.as_object()["protocol"] = "TCP";
+    }
+  }
+}
+
+bool same_labels(const kube::StringMap& live, const JsonObject& wanted) {
+  return live.size() == wanted.size() && std::ranges::all_of(wanted, [&](const auto& label) {
+           const auto found = live.find(std::string_view(label.key()));
+           return found != live.end() && label.value().is_string() &&
+                  found->second == std::string_view(label.value().get_string());
+         });
+}
+
+void set_events(kube::Write& write, std::string_view done, std::string_view bare,
+                const std::string& key) {
+  write.done_event = normal(fmt::format("{}NetworkPolicy", done), bare,
+                            fmt::format("{} NetworkPolicy {}", done, key));
+  std::string verb(bare);
+  verb[0] = static_cast<char>(verb[0] - 'A' + 'a');
+  write.failed_event = warning(fmt::format("FailedTo{}NetworkPolicy", bare), bare,
+                               fmt::format("Failed to {} NetworkPolicy {}: {{error}}", verb, key));
+}
+
+kube::Write replace(const kube::SpecView& live, const Json& wanted) {
+  // Annotations and owners stay as they are; labels and spec are ours as a whole.
+  JsonObject body{{"apiVersion", "networking.k8s.io/v1"},
+                  {"kind", "NetworkPolicy"},
+                  {"spec", *find(wanted, {"spec"})}};
+  JsonArray owners;
+  for (const auto& owner : live.meta.owners) owners.push_back(kube::to_json(owner));
+  JsonObject annotations;
+  for (const auto& [key, value] : live.meta.annotations) annotations[key] = value;
+  body["metadata"] = {{"name", live.meta.key.name},
+                      {"namespace", live.meta.key.namespace_},
+                      {"uid", live.meta.uid},
+                      {"resourceVersion", std::to_string(live.meta.resource_version)},
+                      {"labels", *find(wanted, {"metadata", "labels"})},
+                      {"annotations", std::move(annotations)},
+                      {"ownerReferences", std::move(owners)}};
+  return {.kind = kube::WriteKind::Update,
+          .resource = kube::kNetworkPolicies,
+          .key = live.meta.key,
+          .body = std::move(body),
+          .lane = std::string(kLane),
+          .why = "the NetworkPolicy differs from what the cluster asks for"};
+}
+
+void plan_policy(const NetworkPolicySeen& seen, Json wanted, kube::Plan& plan, kube::Stage& stage) {
+  const auto key = kube::key_of(wanted);
+  const auto name = key.to_string();
+  const auto live = std::ranges::find_if(
+      seen.policies, [&](const auto& policy) { return policy->meta.key == key; });
+  if (live == seen.policies.end()) {
+    stage.push_back(create(kube::kNetworkPolicies, std::move(wanted), kLane));
+    set_events(stage.back(), "Created", "Create", name);
+    return;
+  }
+  if (!is_ours(**live, *seen.cluster)) {
+    plan.events.push_back(warning(
+        "NetworkPolicyNameCollision", "Validate",
+        fmt::format("NetworkPolicy {} already exists and is not owned by this RayCluster, network "
+                    "isolation will not be applied. Rename the existing NetworkPolicy or use a "
+                    "different RayCluster name to avoid the collision",
+                    name)));
+    return;
+  }
+  default_protocols(ensure(wanted, {"spec"}));
+  if (canonical_json((*live)->spec) == canonical_json(*find(wanted, {"spec"})) &&
+      same_labels((*live)->meta.labels, object_at(wanted, {"metadata", "labels"})))
+    return;
+  stage.push_back(replace(**live, wanted));
+  set_events(stage.back(), "Updated", "Update", name);
+}
+
+}  // namespace
+
+kube::Plan plan(const NetworkPolicySeen& seen, const Settings&) {
+  kube::Plan plan;
+  const auto& cluster = *seen.cluster;
+  if (cluster.meta.deleting || !ray::is_managed_by_us(cluster.spec.managedBy)) return plan;
+  auto wanted = ray::build_network_policies(cluster);
+  std::vector<kube::ObjectKey> names;
+  kube::Stage stage;
+  for (auto& policy : wanted) {
+    names.push_back(kube::key_of(policy));
+    plan_policy(seen, std::move(policy), plan, stage);
+  }
+  plan.stages.push_back(std::move(stage));
+  // What is not wanted any more goes last: no moment is left unguarded.
+  kube::Stage stale;
+  for (const auto& policy : seen.policies) {
+    if (!is_ours(*policy, cluster) || policy->meta.deleting) continue;
+    if (std::ranges::find(names, policy->meta.key) != names.end()) continue;
+    stale.push_back(remove(kube::kNetworkPolicies, policy->meta, kLane));
+    set_events(stale.back(), "Deleted", "Delete", policy->meta.key.to_string());
+  }
+  plan.stages.push_back(std::move(stale));
+  return plan;
+}
+
+}  // namespace manta::controllers::networkpolicy
