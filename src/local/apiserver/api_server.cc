@@ -1,12 +1,14 @@
 #include "local/apiserver/api_server.h"
 
 #include "local/apiserver/field_errors.h"
+#include "local/apiserver/http_router.h"
 #include "local/apiserver/rest.h"
 
 namespace manta::local {
 
 ApiServer::ApiServer(Loop& loop, Random& random, Store& store, ApiServerOptions options)
-    : rest_(std::make_unique<Rest>(loop, random, store, std::move(options))) {}
+    : rest_(std::make_unique<Rest>(loop, random, store, std::move(options))),
+      router_(std::make_unique<HttpRouter>(*rest_)) {}
 ApiServer::~ApiServer() = default;
 
 Task<Result<kube::Response>> ApiServer::call(kube::Request request) {
@@ -46,8 +48,24 @@ Task<Result<void>> ApiServer::watch(kube::WatchRequest request, WatchSink sink,
   co_return Result<void>{};
 }
 
-Task<Result<kube::RawResponse>> ApiServer::raw(kube::RawRequest) {
-  co_return failed(ErrorCode::NotFound, "the HTTP paths are not there yet");
+Task<Result<kube::RawResponse>> ApiServer::raw(kube::RawRequest request) {
+  OneShot<bool> turn(rest_->loop());
+  rest_->loop().post([turn] { turn.set(true); });
+  co_await turn;
+  HttpRequest http{request.method, request.path, {}, std::move(request.body), {}};
+  for (const auto& [name, value] : request.headers) {
+    std::string lower = name;
+    for (auto& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    http.headers[lower] = value;
+  }
+  auto answer = router_->handle(std::move(http));
+  if (answer.watch || answer.pod_stream || answer.proxy)
+    co_return failed(ErrorCode::MethodNotAllowed,
+                     "streams and proxied requests go over HTTP: " + request.path);
+  kube::RawResponse response{answer.status, {}, std::move(answer.body)};
+  response.headers["content-type"] = answer.content_type;
+  for (const auto& [name, value] : answer.headers) response.headers[name] = value;
+  co_return response;
 }
 
 void ApiServer::set_pod_backend(PodBackend* backend) { rest_->backend = backend; }

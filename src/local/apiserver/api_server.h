@@ -39,6 +39,7 @@ struct Caller {
 };
 
 class Rest;
+class HttpRouter;
 
 class ApiServer final : public kube::Api {
  public:
@@ -61,9 +62,11 @@ class ApiServer final : public kube::Api {
   bool token_is_valid(std::string_view token, Caller* caller = nullptr) const;
 
   Rest& rest() { return *rest_; }
+  HttpRouter& router() { return *router_; }
 
  private:
   std::unique_ptr<Rest> rest_;
+  std::unique_ptr<HttpRouter> router_;
 };
 
 }  // namespace manta::local

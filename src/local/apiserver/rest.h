@@ -80,6 +80,7 @@ class Watcher {
   /// The next event; nothing when the stream has ended.
   auto next() { return queue_.next(); }
   void end() { queue_.close(); }
+  std::size_t queued() const { return queue_.size(); }
   /// Set when the stream ended for a reason: Expired when the reader was too slow.
   const std::optional<Error>& error() const { return error_; }
 

@@ -1,0 +1,40 @@
+// What the server has, as clients ask for it: /api, /apis and below, both the old documents and the
+// aggregated one.
+#pragma once
+
+#include "local/apiserver/kinds.h"
+
+#include <optional>
+#include <string>
+
+namespace manta::local {
+
+class Discovery {
+ public:
+  explicit Discovery(const Kinds& kinds) : kinds_(kinds) {}
+
+  Json core_versions() const;  // /api
+  Json groups() const;         // /apis
+  std::optional<Json> group(std::string_view name) const;
+  std::optional<Json> resources(std::string_view group, std::string_view version) const;
+  /// apidiscovery.k8s.io/v2 APIGroupDiscoveryList of /api (core) or /apis.
+  Json aggregated(bool core) const;
+
+ private:
+  Json group_entry(std::string_view name) const;
+  const Kinds& kinds_;
+};
+
+/// /openapi/v3: the documents that kubectl's explain, apply and validation read.
+class OpenApi {
+ public:
+  OpenApi(const Kinds& kinds, BuiltinTypes& types) : kinds_(kinds), types_(types) {}
+  Json index() const;
+  std::optional<Json> document(std::string_view group, std::string_view version) const;
+
+ private:
+  const Kinds& kinds_;
+  BuiltinTypes& types_;
+};
+
+}  // namespace manta::local
