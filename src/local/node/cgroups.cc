@@ -1,5 +1,7 @@
 #include "local/node/cgroups.h"
 
+#include "local/node/files.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -45,10 +47,7 @@ bool put(const std::string& path, const std::string& text) {
   return done;
 }
 
-std::string slurp(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
+std::string slurp(const std::string& path) { return read_file(path).value_or(""); }
 
 std::vector<std::string> words(const std::string& text, char separator = ' ') {
   std::vector<std::string> out;
@@ -242,8 +241,8 @@ std::int64_t Cgroups::oom_kills(const Cgroup& cgroup) const {
 static void remove_folder(const std::string& folder) {
   if (rmdir(folder.c_str()) == 0 || errno == ENOENT) return;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error))
-    if (entry.is_directory(error)) remove_folder(entry.path().string());
+  for (const auto& name : list_folder(folder))
+    if (fs::is_directory(folder + "/" + name, error)) remove_folder(folder + "/" + name);
   rmdir(folder.c_str());  // a group whose last process is still going stays for the clean-up
 }
 
@@ -267,8 +266,8 @@ std::vector<std::string> Cgroups::views(const Cgroup& cgroup) const {
 
 static void kill_group(const std::string& folder) {
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error))
-    if (entry.is_directory(error)) kill_group(entry.path().string());
+  for (const auto& name : list_folder(folder))
+    if (fs::is_directory(folder + "/" + name, error)) kill_group(folder + "/" + name);
   std::istringstream in(slurp(folder + "/cgroup.procs"));
   for (pid_t pid = 0; in >> pid;)
     if (pid > 1 && pid != getpid()) kill(pid, SIGKILL);

@@ -1,6 +1,7 @@
 #include "local/node/container_log.h"
 
 #include "base/log.h"
+#include "local/node/files.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -164,10 +165,10 @@ std::vector<std::string> log_files(const std::string& path) {
   const fs::path whole(path);
   const auto prefix = whole.filename().string() + ".";
   std::vector<std::string> files;
+  const auto folder = whole.parent_path().string();
+  for (const auto& name : list_folder(folder))
+    if (name.starts_with(prefix)) files.push_back(folder + "/" + name);
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(whole.parent_path(), error))
-    if (entry.path().filename().string().starts_with(prefix))
-      files.push_back(entry.path().string());
   std::ranges::sort(files);
   if (fs::exists(whole, error)) files.push_back(path);
   return files;

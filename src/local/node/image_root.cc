@@ -1,5 +1,7 @@
 #include "local/node/image_root.h"
 
+#include "local/node/files.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -31,11 +33,6 @@ const std::vector<std::string> kSharedEtc = {
     "/etc/ld.so.conf.d", "/etc/localtime",       "/etc/crypto-policies",
     "/etc/protocols",    "/etc/services",        "/etc/mime.types",
     "/etc/fonts",        "/etc/OpenCL"};
-
-std::string slurp(const fs::path& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 bool is_below(const std::string& path, const std::string& folder) {
   return path == folder || path.starts_with(folder + "/");
@@ -156,16 +153,9 @@ void add_synthesized(const RootRequest& r, const ImageUser& user, ContainerRoot&
   root.files.push_back({"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"});
   root.files.push_back(
       {"/etc/profile", "# PATH is the container's own: a login shell must not lose it.\n"});
-  root.files.push_back({"/etc/os-release", slurp("/etc/os-release")});
+  root.files.push_back({"/etc/os-release", read_file("/etc/os-release").value_or("")});
   for (const char* path : {"/var/tmp/.keep", "/var/log/.keep", "/run/.keep", "/root/.keep"})
     root.files.push_back({path, ""});
-}
-
-bool has_wget(const ImageRoot& image) {
-  std::error_code error;
-  for (const char* path : {"/usr/bin/wget", "/bin/wget", "/usr/local/bin/wget"})
-    if (fs::exists(image.root + path, error)) return true;
-  return false;
 }
 
 void add_path(const RootRequest& r, bool stand_in, ContainerRoot& out) {
@@ -198,7 +188,8 @@ Result<ContainerRoot> build_container_root(const RootRequest& r) {
   } else {
     add_synthesized(r, user, out);
   }
-  const bool stand_in = !has_wget(r.image) && !r.executable.empty();
+  // Last in PATH: the machine's or the image's own wget comes first.
+  const bool stand_in = !r.executable.empty();
   if (stand_in)
     out.mounts.push_back(
         {.source = r.executable, .target = fmt::format("{}/wget", kToolFolder), .read_only = true});

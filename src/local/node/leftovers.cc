@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "local/node/cgroups.h"
+#include "local/node/files.h"
 #include "local/node/helper_process.h"
 #include "local/node/helper_spec.h"
 #include "local/node/network.h"
@@ -51,12 +52,9 @@ void record_cgroups(const std::string& state_folder, const std::vector<std::stri
 
 /// Helpers of this marker die with their node; one that is just being killed may still be seen.
 static void kill_helpers(const std::string& marker) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/proc", error)) {
-    const auto name = entry.path().filename().string();
+  for (const auto& name : list_folder("/proc")) {
     if (!std::ranges::all_of(name, [](unsigned char c) { return std::isdigit(c); })) continue;
-    std::ifstream in(entry.path() / "cmdline", std::ios::binary);
-    const std::string line((std::istreambuf_iterator<char>(in)), {});
+    const auto line = read_file("/proc/" + name + "/cmdline").value_or("");
     const auto argument = std::string(kHelperArgument) + '\0' + marker + '\0';
     if (line.find(argument) != std::string::npos)
       kill(static_cast<pid_t>(std::stol(name)), SIGKILL);
@@ -81,15 +79,11 @@ Result<void> write_host_names(const NodeOptions& options, const std::string& mar
                               const std::vector<HostsEntry>& entries) {
   if (!options.write_host_names) return {};
   const auto& path = options.host_names_file;
-  std::string text;
-  {
-    std::ifstream in(path);
-    if (!in)
-      return failed(ErrorCode::Internal, fmt::format("reading {}: {}", path, strerror(errno)));
-    text.assign(std::istreambuf_iterator<char>(in), {});
-  }
-  const auto wanted = replace_hosts_block(text, marker, entries);
-  if (wanted == text) return {};
+  const auto text = read_file(path);
+  if (!text)
+    return failed(ErrorCode::Internal, fmt::format("reading {}: {}", path, strerror(errno)));
+  const auto wanted = replace_hosts_block(*text, marker, entries);
+  if (wanted == *text) return {};
   // In place: the file may be a mount, and its owner and mode are not ours to change.
   const Fd file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!file ||

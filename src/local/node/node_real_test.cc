@@ -2,13 +2,16 @@
 // loudly and skips where it has neither. Waiting is by condition with a limit, never by a fixed
 // pause.
 #include "base/asio_loop.h"
+#include "local/node/files.h"
 #include "local/node/helper_spec.h"
 #include "local/node/host_setup.h"
 #include "local/node/node.h"
 #include "local/node/testing/tiny_api.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -29,12 +32,13 @@ using std::chrono::seconds;
 
 class HostImages final : public ImageStore {
  public:
-  Result<ImageRoot> resolve(const std::string& image) override {
-    if (image == "missing")
+  Result<ImageRoot> resolve(const std::string& name) override {
+    if (name == "missing")
       return failed(ErrorCode::NotFound,
                     "no image \"missing\": manta image add missing --root DIR");
-    return ImageRoot{};
+    return image;
   }
+  ImageRoot image = {};
 };
 
 class NodeReal : public ::testing::Test {
@@ -71,6 +75,8 @@ class NodeReal : public ::testing::Test {
     options.host_names_file = hosts_;
     options.volume_refresh = std::chrono::milliseconds{100};
     options.stop_grace = seconds{1};
+    options.logs.file_bytes = 4096;
+    options.logs.files = 10;
     node_ = std::make_unique<Node>(loop_, api_, images_, random_, options);
     auto started = run_to_end(loop_, node_->start());
     ASSERT_TRUE(started) << started.error().message;
@@ -258,11 +264,11 @@ TEST_F(NodeReal, ConfigMapsAreFilesThatFollowTheirObject) {
   create(
       "p",
       R"({"serviceAccountName":"sa","volumes":[{"name":"v","configMap":{"name":"m"}},{"name":"t","projected":{"sources":[{"serviceAccountToken":{"path":"token"}},{"downwardAPI":{"items":[{"path":"labels","fieldRef":{"fieldPath":"metadata.labels"}}]}}]}}],
-    "containers":[{"name":"c","image":"i","command":["/bin/sh","-c","cat /v/k /t/token /t/labels /sub; until grep -q two /v/k; do sleep 0.05; done; echo seen; sleep 1000"],
+    "containers":[{"name":"c","image":"i","command":["/bin/sh","-c","cat /v/k /t/token /t/labels /sub; echo; until grep -q two /v/k; do sleep 0.05; done; echo seen; sleep 1000"],
     "volumeMounts":[{"name":"v","mountPath":"/v"},{"name":"t","mountPath":"/t"},{"name":"v","mountPath":"/sub","subPath":"l"}]}]})");
   ASSERT_TRUE(until([&] { return ready("p"); })) << status_text("p");
   ASSERT_TRUE(until([&] { return log("p").find("other") != std::string::npos; })) << log("p");
-  EXPECT_EQ(log("p"), "onetoken-of-saapp=\"p\"other");
+  EXPECT_EQ(log("p"), "onetoken-of-saapp=\"p\"other\n");
   api_.put(kube::kConfigMaps,
            *parse_json(R"({"metadata":{"name":"m","namespace":"ns"},"data":{"k":"two"}})"));
   ASSERT_TRUE(until([&] { return log("p").find("seen") != std::string::npos; })) << log("p");
@@ -375,6 +381,98 @@ TEST_F(NodeReal, APortIsForwardedToLoopbackInThePod) {
                      8000, stream, {}));
   EXPECT_TRUE(done) << done.error().message;
   EXPECT_TRUE(text.starts_with("HTTP/1.0 200")) << text;
+}
+
+TEST_F(NodeReal, TheStandInForWgetServesProbesAndAVenvShowsItsPython) {
+  images_.image.venv = state_ + "/venv";
+  std::filesystem::create_directories(state_ + "/venv/bin");
+  std::filesystem::create_symlink("/usr/bin/python3", state_ + "/venv/bin/python");
+  create(
+      "p",
+      R"({"restartPolicy":"Never","containers":[{"name":"c","image":"i","command":["/bin/bash","-lc","--"],
+    "args":["python -m http.server 8000 & for i in 1 2 3 4 5 6 7 8 9; do sleep 0.3; /opt/manta/bin/wget --tries 1 -T 2 -q -O- http://localhost:8000/ | grep -q DOCTYPE && break; done; echo $? $HOME $(id -un); which python; ls -d ~/anaconda3/bin/python"]}]})");
+  ASSERT_TRUE(until([&] { return phase("p") == "Succeeded"; })) << status_text("p") << log("p");
+  const auto text = log("p");
+  EXPECT_NE(text.find("0 /home/ray ray\n" + state_ +
+                      "/venv/bin/python\n/home/ray/anaconda3/bin/python\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST_F(NodeReal, HostNetworkSharesTheHostsAddresses) {
+  create(
+      "p",
+      R"({"hostNetwork":true,"restartPolicy":"Never","containers":[{"name":"c","image":"i","command":["/bin/sh","-c","readlink /proc/self/ns/net"]}]})");
+  ASSERT_TRUE(until([&] { return phase("p") == "Succeeded"; })) << status_text("p");
+  EXPECT_EQ(log("p"), std::filesystem::read_symlink("/proc/self/ns/net").string() + "\n");
+  EXPECT_EQ(string_at(*pod("p"), {"status", "podIP"}), string_at(*pod("p"), {"status", "hostIP"}));
+}
+
+TEST_F(NodeReal, LogsRotateAndAreReadBackWhole) {
+  create(
+      "p",
+      R"({"restartPolicy":"Never","containers":[{"name":"c","image":"i","command":["/bin/sh","-c","i=0; while [ $i -lt 400 ]; do echo line $i; i=$((i+1)); done"]}]})");
+  ASSERT_TRUE(until([&] { return phase("p") == "Succeeded"; })) << status_text("p");
+  std::string want;
+  for (int i = 0; i < 400; ++i) want += "line " + std::to_string(i) + "\n";
+  EXPECT_EQ(log("p"), want);
+  EXPECT_EQ(log("p", {.tail_lines = 2}), "line 398\nline 399\n");
+  EXPECT_EQ(log("p", {.tail_lines = 300}).substr(0, 9), "line 100\n");
+  EXPECT_EQ(log("p", {.limit_bytes = 4}), "line");
+  EXPECT_EQ(log("p", {.timestamps = true, .tail_lines = 1}).substr(30), " line 399\n");
+}
+
+TEST_F(NodeReal, AKilledNodeLeavesNothingAfterTheNextStart) {
+  stop_node();
+  node_.reset();
+  const pid_t child = fork();
+  if (child ==
+      0) {  // another node, on the same state folder, that is killed in the middle of its life
+    AsioLoop loop;
+    testing::TinyApi api(loop);
+    SystemRandom random;
+    NodeOptions options;
+    options.node_name = "n";
+    options.state_folder = state_ + "/s";
+    options.host_names_file = hosts_;
+    Node node(loop, api, images_, random, options);
+    (void)run_to_end(loop, node.start());
+    api.put(
+        kube::kServices,
+        *parse_json(
+            R"({"metadata":{"name":"web","namespace":"ns"},"spec":{"clusterIP":"10.96.77.9","ports":[{"name":"h","port":80}]}})"));
+    api.put(
+        kube::kPods,
+        *parse_json(
+            R"({"metadata":{"name":"p","namespace":"ns"},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i","command":["/bin/sleep","98765"]}]}})"));
+    for (;;) (void)run_to_end(loop, manta::sleep(loop, seconds{1}));
+  }
+  auto sleepers = [] {
+    int n = 0;
+    for (const auto& name : list_folder("/proc")) {
+      n += read_file("/proc/" + name + "/cmdline") == std::string("/bin/sleep\00098765\0", 17);
+    }
+    return n;
+  };
+  auto host_names = [this] {
+    std::ifstream in(hosts_);
+    return std::string((std::istreambuf_iterator<char>(in)), {});
+  };
+  EXPECT_TRUE(
+      until([&] { return sleepers() == 1 && host_names().find("web.ns") != std::string::npos; }));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(until([&] { return sleepers() == 0; })) << "processes must die with their node";
+  start_node();
+  EXPECT_EQ(host_names().find("web.ns"), std::string::npos);
+  stop_node();
+  std::string marker;
+  std::ifstream(state_ + "/s/marker") >> marker;
+  EXPECT_FALSE(std::filesystem::exists("/sys/class/net/manta" + marker));
+  std::ifstream cgroups(state_ + "/s/cgroups");
+  for (std::string root; std::getline(cgroups, root);)
+    EXPECT_FALSE(std::filesystem::exists(root)) << root;
+  start_node();
 }
 
 TEST_F(NodeReal, ANewLifeGoesOnWithItsPods) {

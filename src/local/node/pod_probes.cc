@@ -73,8 +73,9 @@ Task<void> PodWorker::probe(Spec spec, std::size_t index,
     auto result = co_await run_handler(node_.helpers, instance->entry, facts_.pod_ip,
                                        settings.handler, settings.timeout);
     if (stop.stop_requested()) co_return;
+    const bool extra = progress.is_extra(tried);
     const bool changed = progress.observe(result.ok, tried, node_.loop.now());
-    if (!result.ok && !progress.is_early(tried))
+    if (!result.ok && !extra)
       event(kube::EventType::Warning, "Unhealthy",
             fmt::format("{} probe failed: {}", name_of(kind), result.message));
     if (!changed) continue;

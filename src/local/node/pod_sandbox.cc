@@ -1,6 +1,7 @@
 // A Pod's network and volumes: PodWorker's part before the first container and after the last.
 #include "base/log.h"
 #include "base/quantity.h"
+#include "local/node/files.h"
 #include "local/node/pod_worker.h"
 
 #include <errno.h>
@@ -254,10 +255,7 @@ void PodWorker::refresh_hosts() {
       build_pod_hosts(facts_.pod_ip, own_names(), aliases != nullptr ? *aliases : kNone,
                       node_.hosts(spec_->meta.key.namespace_));
   const auto path = node_.pod_folder(spec_->meta.uid) + "/etc-hosts";
-  {
-    std::ifstream in(path);
-    if (in && std::string(std::istreambuf_iterator<char>(in), {}) == text) return;
-  }
+  if (read_file(path) == text) return;
   const Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
   const bool wrote =
       file &&

@@ -55,7 +55,18 @@ TEST(ProbeState, OnceReadyThePeriodHolds) {
   EXPECT_EQ(p.next(), t + seconds{10});
 }
 
-TEST(ProbeState, TheLastEarlyTryIsFollowedByTheFirstRegularOne) {
+TEST(ProbeState, ExtraTriesLeaveTheRegularRhythmAlone) {
+  ProbeState p(ProbeKind::Readiness, spec(0, 10, 1, 3), kStart);
+  p.observe(false, kStart, kStart);
+  EXPECT_EQ(p.next(), kStart + milliseconds{500});
+  EXPECT_TRUE(p.is_extra(p.next()));
+  EXPECT_FALSE(p.is_extra(kStart + seconds{10}));
+  const auto late = kStart + seconds{31};
+  p.observe(false, late, late);
+  EXPECT_EQ(p.next(), late + seconds{10}) << "extra tries end";
+}
+
+TEST(ProbeState, TheLastExtraTryIsFollowedByTheFirstRegularOne) {
   ProbeState p(ProbeKind::Startup, spec(1, 10, 1, 3), kStart);
   const auto t = kStart + milliseconds{800};
   p.observe(false, t, t);

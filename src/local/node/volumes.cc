@@ -1,5 +1,7 @@
 #include "local/node/volumes.h"
 
+#include "local/node/files.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -195,12 +197,10 @@ bool shows_exactly(const fs::path& data, const std::vector<VolumeFile>& files) {
     if (it->is_regular_file(error)) ++seen;
   if (error || seen != files.size()) return false;
   for (const auto& file : files) {
-    std::ifstream in(data / file.path, std::ios::binary);
-    const std::string now((std::istreambuf_iterator<char>(in)), {});
     struct stat info = {};
-    if (!in.good() && !in.eof()) return false;
     if (stat((data / file.path).c_str(), &info) != 0 ||
-        static_cast<int>(info.st_mode & 07777) != file.mode || now != file.content)
+        static_cast<int>(info.st_mode & 07777) != file.mode ||
+        read_file(data / file.path) != file.content)
       return false;
   }
   return true;
