@@ -1,7 +1,5 @@
 #include "kube/runtime_write.h"
 
-#include "base/hash.h"
-
 #include <algorithm>
 
 namespace manta::kube {
@@ -120,7 +118,7 @@ std::uint64_t fingerprint_of(const Write& write, std::uint64_t seed) {
   put(write.target);
   if (!write.body.is_object()) {
     put(dump_json(write.body));
-    return fnv1a64(text);
+    return std::hash<std::string>{}(text);
   }
   for (const auto& [field, value] : write.body.get_object()) {
     put(field);
@@ -131,7 +129,7 @@ std::uint64_t fingerprint_of(const Write& write, std::uint64_t seed) {
     for (const auto& [part, content] : value.get_object())
       if (part != "resourceVersion") put(part), put(dump_json(content));
   }
-  return fnv1a64(text);
+  return std::hash<std::string>{}(text);
 }
 
 std::uint64_t fingerprint_of(const Write& write) { return fingerprint_of(write, 0); }
@@ -163,15 +161,15 @@ Task<WriteOutcome> Writer::create(const Write& write, UnsettledNames& unsettled)
   std::string base(string_at(write.body, {"metadata", "generateName"}));
   std::string name(string_at(write.body, {"metadata", "name"}));
   const bool generated = name.empty() && !base.empty();
-  const auto fingerprint = fingerprint_of(write);
   bool maybe_ours = false;
   if (generated) {
     base.resize(std::min(base.size(), kLongestBase));
-    if (auto earlier = unsettled.extract(fingerprint)) {
-      name = std::move(earlier.mapped());
-      maybe_ours = true;
-    } else {
-      name = base + random_suffix(random_);
+    name = base + random_suffix(random_);
+    if (!unsettled.empty()) {
+      if (auto earlier = unsettled.extract(fingerprint_of(write))) {
+        name = std::move(earlier.mapped());
+        maybe_ours = true;
+      }
     }
   }
   for (int tried = 1;; ++tried) {
@@ -187,27 +185,27 @@ Task<WriteOutcome> Writer::create(const Write& write, UnsettledNames& unsettled)
     const bool lost = is_ambiguous(answer.error());
     const bool taken = answer.error().code == ErrorCode::AlreadyExists;
     maybe_ours |= lost;
-    WriteOutcome result = {};
-    if (lost || (taken && (maybe_ours || !generated))) {
+    WriteOutcome result = judge(write, Kind::Failed, answer.error(), name);
+    bool foreign = generated && taken && !maybe_ours;
+    if (lost || (taken && !foreign)) {
       result = co_await settle_create(write, name, answer.error(), maybe_ours);
-    } else if (!taken) {
-      result = judge(write, Kind::Failed, answer.error(), name);
+      foreign = generated && result.kind == Kind::Stale;
     }
-    const bool foreign = generated && (taken || result.kind == Kind::Stale);
-    if (foreign && result.kind != Kind::Done && tried < kNamesTried) {
+    if (foreign && tried < kNamesTried) {
       name = base + random_suffix(random_);
       maybe_ours = false;
       continue;
     }
+    // Not even read: whose it is shows next time, under the same name.
     if (generated && maybe_ours && !foreign && result.kind != Kind::Done)
-      unsettled.emplace(fingerprint, name);
-    if (foreign && result.kind != Kind::Done)
-      result = judge(write, Kind::Failed, answer.error(), name);
+      unsettled.emplace(fingerprint_of(write), name);
+    if (foreign) result.kind = Kind::Failed;
     co_return result;
   }
 }
 
-/// After a create whose reply was lost, or whose name exists. Stale: the name is somebody else's.
+/// After a create whose reply was lost, or whose name exists. Stale: the name is somebody else's,
+/// or was until now.
 Task<WriteOutcome> Writer::settle_create(const Write& write, std::string name, Error error,
                                          bool maybe_ours) {
   const std::string namespace_ = write.key.namespace_.empty()
@@ -223,7 +221,9 @@ Task<WriteOutcome> Writer::settle_create(const Write& write, std::string name, E
   }
   if (found.error().code == ErrorCode::Cancelled)
     co_return outcome(Kind::Stopped, std::move(found), name);
-  co_return judge(write, Kind::Failed, std::move(error), name);
+  const bool went =
+      error.code == ErrorCode::AlreadyExists && found.error().code == ErrorCode::NotFound;
+  co_return judge(write, went ? Kind::Stale : Kind::Failed, std::move(error), name);
 }
 
 Task<WriteOutcome> Writer::change(const Write& write) {

@@ -161,6 +161,52 @@ TEST_F(Writing, APodOnItsNodeStaysUntilItsKubeletEndsIt) {
   EXPECT_EQ(label(), "none");
 }
 
+TEST_F(Writing, ACreateCommittedLateIsNotMadeTwiceThoughItCannotBeRead) {
+  const Write write{.kind = WriteKind::Create,
+                    .resource = kPods,
+                    .key = {"n", ""},
+                    .body = *parse_json(R"({"metadata": {"generateName": "p-"}})")};
+  bool first = true;
+  bool readable = false;
+  api.fault = [&](const Request& request) {
+    if (request.verb == Verb::Get && !readable)
+      return MemoryFault{.before = failed(ErrorCode::Forbidden, "may not get").error()};
+    if (request.verb == Verb::Create && std::exchange(first, false))
+      return MemoryFault{.before = failed(ErrorCode::Timeout, "lost").error(),
+                         .commits_after = seconds{1}};
+    return MemoryFault{};
+  };
+  EXPECT_EQ(run(write).kind, Kind::Failed);
+  loop.run_for(seconds{5});
+  EXPECT_EQ(run(write).kind, Kind::Failed);  // it exists, whose it is cannot be seen
+  EXPECT_EQ(api.objects(kPods).size(), 1u);
+  readable = true;
+  EXPECT_EQ(run(write).kind, Kind::Done);
+  EXPECT_EQ(api.objects(kPods).size(), 1u);
+  EXPECT_EQ(pods.size(), 1u);
+  EXPECT_TRUE(unsettled.empty());
+}
+
+TEST_F(Writing, ATakenGeneratedNameIsLeftForAnotherAtOnce) {
+  int taken = 0;
+  api.fault = [&](const Request& request) {
+    const auto name = string_at(request.body, {"metadata", "name"});
+    if (request.verb != Verb::Create || ++taken > 3) return MemoryFault{};
+    Json other = *parse_json(R"({"metadata": {"namespace": "n"}})");
+    ensure(other, {"metadata", "name"}) = name;
+    api.create_now(kPods, other);
+    return MemoryFault{};
+  };
+  const auto outcome = run({.kind = WriteKind::Create,
+                            .resource = kPods,
+                            .key = {"n", ""},
+                            .body = *parse_json(R"({"metadata": {"generateName": "p-"}})")});
+  EXPECT_EQ(outcome.kind, Kind::Done);
+  ASSERT_TRUE(outcome.answer.has_value());
+  EXPECT_EQ(string_at(*outcome.answer, {"metadata", "name"}), outcome.name);
+  EXPECT_EQ(pods.keys(), (std::vector<ObjectKey>{{"n", outcome.name}}));
+}
+
 TEST_F(Writing, AFixedNameThatExistsIsReadAndIsStaleUnlessTolerated) {
   api.create_now(kPods, *parse_json(R"({"metadata": {"name": "a", "namespace": "n",
                                          "labels": {"v": "theirs"}}})"));
