@@ -61,7 +61,10 @@ class FakeServer final : public Transport {
     loop_.post([done = std::move(done)] { done({}); });
     push();
   }
-  void close() override { closed = true; }
+  void close() override {
+    closed = broken_ = true;
+    push();  // pending callbacks still come
+  }
 
   /// The whole response; the stream stays open when `end` is false.
   void respond(std::int32_t id, int status, std::string body, bool end = true) {

@@ -1,6 +1,7 @@
 #include "kube/http_api.h"
 
 #include "base/log.h"
+#include "kube/http_api_limiter.h"
 #include "kube/http_api_path.h"
 #include "kube/http_api_watch.h"
 #include "kube/http_client.h"
@@ -54,36 +55,6 @@ Error error_of(const HttpResponse& response) {
   return error;
 }
 
-/// client-go's limiter: a token bucket for each resource. Calls reserve a place and wait for it.
-class Limiter {
- public:
-  Limiter(Loop& loop, double qps, int burst) : loop_(loop), qps_(qps), burst_(std::max(burst, 1)) {}
-
-  Task<bool> wait(const Resource& resource, std::stop_token stop) {
-    if (qps_ <= 0) co_return true;
-    const auto now = loop_.now();
-    auto [entry, is_new] =
-        buckets_.try_emplace(resource.api_version() + "/" + resource.plural, Bucket{burst_, now});
-    auto& bucket = entry->second;
-    const std::chrono::duration<double> elapsed = std::max(now - bucket.at, Duration{0});
-    bucket.tokens = std::min(burst_, bucket.tokens + elapsed.count() * qps_) - 1;
-    bucket.at = now;
-    if (bucket.tokens >= 0) co_return true;
-    const std::chrono::duration<double> delay(-bucket.tokens / qps_);
-    co_return co_await sleep(loop_, std::chrono::ceil<Duration>(delay), stop);
-  }
-
- private:
-  struct Bucket {
-    double tokens;
-    Time at;
-  };
-  Loop& loop_;
-  double qps_;
-  double burst_;
-  std::map<std::string, Bucket> buckets_ = {};
-};
-
 class HttpApi final : public Api {
  public:
   HttpApi(AsioLoop& loop, HttpApiOptions options)
@@ -116,7 +87,7 @@ class HttpApi final : public Api {
   HttpApiOptions options_;
   HttpClient client_;
   Credentials credentials_;
-  Limiter limiter_;
+  RateLimiter limiter_;
   std::string base_;
 };
 
