@@ -131,6 +131,7 @@ class Structure {
     if (schema.int_or_string) {
       if (value.is_string() || is_whole(value)) return true;
       wrong_type(path, "integer,string", value);
+      if (schema.limits) junctors(value, *schema.limits, path);
       return false;
     }
     if (schema.type == JsonType::Integer) {

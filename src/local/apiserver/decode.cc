@@ -211,8 +211,6 @@ struct Decoder {
       zero = out.empty();
       return Json(std::move(out));
     }
-    for (const auto& [key, member] : members)
-      if (!schema.field(key)) unknown.push_back(at.child(key, {}).path);
     for (const auto& field : schema.fields) {
       const auto* member = members.if_contains(field.name);
       if (!member || member->is_null()) {
@@ -225,12 +223,18 @@ struct Decoder {
       if (is_zero && !field.always && !(field.pointer && !field.schema->items)) continue;
       out[field.name] = std::move(*made);
     }
+    for (const auto& [key, member] : members)
+      if (!schema.field(key)) unknown.push_back(at.child(key, {}).path);
     return Json(std::move(out));
   }
 
   /// What Go writes for a field that was not given: nothing, or its zero value.
   std::optional<Json> empty_value(const Field& field) {
     if (field.pointer) return std::nullopt;
+    // Times are structs to Go: written as null, except the one that says it may be left out.
+    if ((field.schema->format == Format::Time || field.schema->format == Format::MicroTime) &&
+        field.name != "creationTimestamp")
+      return Json(nullptr);
     // encoding/json never omits structs, and a struct inside may hold more of them.
     if (!field.schema->go_type.empty() && field.schema->type == JsonType::Object &&
         field.schema->format == Format::None) {

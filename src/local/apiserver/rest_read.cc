@@ -260,8 +260,8 @@ Result<ListPage> Rest::list(const Kind& kind, const kube::Request& request) {
     if (!revision) return failed(revision.error());
     if (*revision > store_.revision()) {
       Error error{.code = ErrorCode::Timeout,
-                  .message = fmt::format("Too large resource version: {}, current: {}", *revision,
-                                         store_.revision()),
+                  .message = fmt::format("Timeout: Too large resource version: {}, current: {}",
+                                         *revision, store_.revision()),
                   .http_status = 504,
                   .retry_after = std::chrono::seconds{1}};
       error.causes.push_back({"", "ResourceVersionTooLarge", "Too large resource version"});

@@ -304,6 +304,9 @@ Result<Json> Rest::create(const Kind& kind, kube::Request& request, Context& con
   if (!existing) return failed(existing.error());
   if (*existing) {
     auto error = already_exists(kind.resource, name);
+    if (auto there = parse_json((*existing)->text);
+        there && find(*there, {"metadata", "deletionTimestamp"}))
+      error.message = "object is being deleted: " + error.message;
     if (generated)
       error.message = fmt::format(
           "{}, the server was not able to generate a unique name for the object", error.message);

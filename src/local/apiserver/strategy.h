@@ -81,6 +81,8 @@ void validate_endpoint_slice(const Json& slice, FieldErrors& errors);
 void default_priority_class(Json& priority_class);
 void default_storage_class(Json& storage_class);
 void default_node(Json& node);
+void default_autoscaler(Json& scaler);
+void default_disruption_budget(Json& budget);
 void default_resource_quota(Json& quota);
 void default_limit_range(Json& range);
 void validate_new_event(const Json& event, FieldErrors& errors);

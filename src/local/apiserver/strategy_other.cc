@@ -120,6 +120,28 @@ void default_node(Json& node) {
   }
 }
 
+void default_autoscaler(Json& scaler) {
+  auto& spec = object_made_at(scaler, {"spec"});
+  set_default(spec, "minReplicas", 1);
+  if (string_at(scaler, {"apiVersion"}) != "autoscaling/v2") return;
+  set_default(spec, "metrics",
+              JsonArray{JsonObject{
+                  {"type", "Resource"},
+                  {"resource", JsonObject{{"name", "cpu"},
+                                          {"target", JsonObject{{"type", "Utilization"},
+                                                                {"averageUtilization", 80}}}}}}});
+  auto& status = object_made_at(scaler, {"status"});
+  set_default(status, "desiredReplicas", 0);
+  set_default(status, "currentMetrics", nullptr);
+}
+
+void default_disruption_budget(Json& budget) {
+  auto& status = object_made_at(budget, {"status"});
+  for (const auto* field :
+       {"disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"})
+    set_default(status, field, 0);
+}
+
 void default_resource_quota(Json& quota) { object_made_at(quota, {"status"}); }
 
 void default_limit_range(Json& range) {

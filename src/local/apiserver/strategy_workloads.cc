@@ -162,6 +162,8 @@ void default_stateful_set(Json& set) {
 }
 
 void default_daemon_set(Json& set) {
+  set_default(object_made_at(set, {"metadata", "annotations"}),
+              "deprecated.daemonset.template.generation", "1");
   auto& spec = spec_of(set);
   set_default(spec, "revisionHistoryLimit", 10);
   auto& update = object_made_at(set, {"spec", "updateStrategy"});

@@ -144,15 +144,13 @@ Result<std::shared_ptr<Watcher>> WatchHub::open(KindPtr kind, const kube::WatchR
     auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), since);
     if (code != std::errc() || end != text.data() + text.size())
       return failed(bad_request(fmt::format("Invalid resource version: {}", text)));
-    if (since > store_.revision()) {
-      Error error{.code = ErrorCode::Timeout,
-                  .message = fmt::format("Too large resource version: {}, current: {}", since,
-                                         store_.revision()),
-                  .http_status = 504,
-                  .retry_after = std::chrono::seconds{1}};
-      error.causes.push_back({"", "ResourceVersionTooLarge", "Too large resource version"});
-      return failed(std::move(error));
-    }
+    // A version from another life of the store (an in-memory one was restarted): the client must
+    // list again, or it would wait for a past that never comes.
+    if (since > store_.revision())
+      return failed(Error{
+          .code = ErrorCode::Expired,
+          .message = fmt::format("too new resource version: {} ({})", since, store_.revision()),
+          .http_status = 410});
     auto changes = store_.changes_since(prefix, since);
     if (!changes) {
       auto error = changes.error();
