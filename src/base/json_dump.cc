@@ -1,4 +1,5 @@
 #include "base/json.h"
+#include "base/utf8.h"
 
 #include <boost/json/string.hpp>
 #include <fmt/format.h>
@@ -92,10 +93,16 @@ void put_string(std::string& out, std::string_view text, JsonEscape escape) {
     }
     if (c < 0x20 || (html && (c == '<' || c == '>' || c == '&'))) {
       replace(i, 1, fmt::format("\\u{:04x}", c));
-    } else if (html && c == 0xe2 && i + 2 < text.size() && text[i + 1] == '\x80' &&
-               (text[i + 2] == '\xa8' || text[i + 2] == '\xa9')) {
+    } else if (html && (text.substr(i, 3) == "\u2028" || text.substr(i, 3) == "\u2029")) {
       replace(i, 3, text[i + 2] == '\xa8' ? "\\u2028" : "\\u2029");
       i += 2;
+    } else if (c >= 0x80) {
+      // What programs print may be anything; JSON holds UTF-8 only. As Go's encoder does.
+      const auto length = utf8_length(text.substr(i));
+      if (length == 0)
+        replace(i, 1, "\\ufffd");
+      else
+        i += length - 1;
     }
   }
   out.append(text, from).append("\"");

@@ -1,4 +1,5 @@
 #include "base/hash.h"
+#include "base/utf8.h"
 #include "base/yaml.h"
 #include "base/yaml_scalar.h"
 
@@ -36,7 +37,10 @@ class Builder final : public YAML::EventHandler {
  public:
   explicit Builder(YamlDuplicates duplicates) : duplicates_(duplicates) {}
 
-  void OnDocumentStart(const YAML::Mark&) override {
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    // yaml-cpp takes no step past a stray , ] or } and would offer it as a document for ever.
+    if (mark.pos == started_) throw Refusal{mark, "a value or the end of the document is missing"};
+    started_ = mark.pos;
     frames_.clear();
     anchors_.clear();
     expanded_ = 0;
@@ -100,6 +104,8 @@ class Builder final : public YAML::EventHandler {
 
   Json typed(const YAML::Mark& mark, const std::string& tag, const std::string& text) {
     constexpr std::string_view kCore = "tag:yaml.org,2002:";
+    // yaml-cpp passes some bad bytes through, and JSON has no text for them.
+    if (!is_utf8(text)) throw Refusal{mark, "text that is no UTF-8"};
     if (tag == "!") return Json(text);  // quoted, or a block
     if (tag == "?" || tag.empty()) {
       auto value = yaml_detail::resolve_plain(text);
@@ -112,6 +118,7 @@ class Builder final : public YAML::EventHandler {
     if (name == "binary") {
       auto data = base64_decode(text);
       if (!data) throw Refusal{mark, data.error().message};
+      if (!is_utf8(*data)) throw Refusal{mark, "!!binary that is no UTF-8 has no JSON form"};
       return Json(*data);
     }
     if (name == "int" || name == "float" || name == "bool" || name == "null") {
@@ -192,6 +199,7 @@ class Builder final : public YAML::EventHandler {
   std::unordered_map<YAML::anchor_t, Sized> anchors_ = {};
   std::size_t expanded_ = 0;
   Json document_ = nullptr;
+  int started_ = -1;  // where the last document began
 };
 
 std::unexpected<Error> bad(std::string message) {

@@ -235,5 +235,12 @@ TEST(Yaml, LastDuplicateWinsWhenAsked) {
   EXPECT_EQ(canonical_json(documents->at(0)), R"({"a":3,"b":2})");
 }
 
+TEST(Yaml, StrayFlowSignsEnd) {
+  // yaml-cpp offers these again and again as a new document.
+  for (const std::string_view text : {",", "]", "}", ", a", "a\n---\n,", ",\x1a"})
+    EXPECT_FALSE(parse_yaml(text).has_value()) << text;
+  EXPECT_EQ(parse_yaml("---\n---\n---\na: 1\n---\nb: 2\n...\n").value().size(), 2u);
+}
+
 }  // namespace
 }  // namespace manta
