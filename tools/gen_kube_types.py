@@ -34,7 +34,7 @@ def short(ref):
 
 
 def go_structs(folder):
-    """type name -> [(json name, pointer, omitempty, inline type)]"""
+    """type name -> [(json name, pointer, omitempty, inline type, protobuf number)]"""
     out = {}
     for f in folder.glob("*.go"):
         if f.name.startswith("zz_") or f.name.endswith("_test.go") or f.name.endswith(".pb.go"):
@@ -46,8 +46,10 @@ def go_structs(folder):
                 g = re.match(r'\s*(?:(\w+)\s+)?([\w\.\*\[\]]+)\s+`.*?json:"([^"]*)"', line.split(" //")[0])
                 if g:
                     tag = g.group(3).split(",")
+                    number = re.search(r'protobuf:"\w+,(\d+),', line)
                     fields.append((tag[0], g.group(2).startswith("*"), "omitempty" in tag or "omitzero" in tag,
-                                   g.group(2).lstrip("*").split(".")[-1] if "inline" in tag or not tag[0] else ""))
+                                   g.group(2).lstrip("*").split(".")[-1] if "inline" in tag or not tag[0] else "",
+                                   number.group(1) if number else ""))
             out[m.group(1)] = fields
     return out
 
@@ -95,6 +97,8 @@ def field_text(name, s, required, go):
         out += "+m(" + s.get("x-kubernetes-patch-merge-key", "") + ")"
     if "retainKeys" in strategy:
         out += "+r"
+    if go and go[4]:
+        out += "#" + go[4]
     return out
 
 
@@ -128,9 +132,9 @@ def main():
         flat = []
         for f in go[pkg].get(t, []):
             if f[3] and f[3] in ("TypeMeta",):
-                flat += [("kind", False, True, ""), ("apiVersion", False, True, "")]
+                flat += [("kind", False, True, "", ""), ("apiVersion", False, True, "", "")]
             elif f[3] and not f[0]:
-                flat += go_fields(pkg + "." + f[3]) if f[3] in go[pkg] else []
+                flat += [i[:4] + (f"{f[4]}.{i[4]}",) for i in go_fields(pkg + "." + f[3])] if f[3] in go[pkg] else []
             else:
                 flat.append(f)
         return flat

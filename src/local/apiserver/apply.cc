@@ -223,10 +223,11 @@ Result<Json> apply_patch(Rest& rest, const Kind& kind, const Json* current, kube
     const auto version = std::string(string_at(applied, {"metadata", "resourceVersion"}));
     merge_applied(merged, applied, kind.schema);
     if (!version.empty()) metadata_of(merged)["resourceVersion"] = version;
-    // What this manager gave up and nobody else holds goes; the deepest first.
+    // What this manager gave up and nobody else holds goes; whole items before what is in them, for
+    // an item is found by its keys.
     auto released = members_of(had);
     std::ranges::sort(released,
-                      [](const FieldPath& a, const FieldPath& b) { return a.size() > b.size(); });
+                      [](const FieldPath& a, const FieldPath& b) { return a.size() < b.size(); });
     for (const auto& path : released)
       if (!set_contains(wanted, path) && !owned_by_any(owners, path))
         remove_at(merged, path, kind.schema);

@@ -6,7 +6,7 @@
 namespace manta::local {
 namespace {
 
-// NAME[&a] FIELD…, FIELD = name:TYPE[!][*][e][=default][&LIST][+PATCH]; see
+// NAME[&a] FIELD…, FIELD = name:TYPE[!][*][e][=default][&LIST][+PATCH][#NUMBER]; see
 // tools/gen_kube_types.py.
 constexpr std::string_view kLines[] = {
 #include "local/apiserver/builtin_types.inc"
@@ -20,6 +20,12 @@ std::vector<std::string> split(std::string_view text, char separator) {
     if (end == std::string_view::npos) return parts;
     text.remove_prefix(end + 1);
   }
+}
+
+std::uint16_t number(std::string_view text) {
+  std::uint16_t value = 0;
+  for (const char c : text) value = static_cast<std::uint16_t>(value * 10 + (c - '0'));
+  return value;
 }
 
 }  // namespace
@@ -124,7 +130,7 @@ struct BuiltinTypes::Impl {
     const char first = text.front();
     text.remove_prefix(1);
     if (first == '@') {
-      const auto end = text.find_first_of("!*=&+ ");
+      const auto end = text.find_first_of("!*=&+# ");
       // 'e' (always written) may follow a name directly; only the generator's names decide.
       std::string_view name = text.substr(0, end);
       text.remove_prefix(name.size());
@@ -158,12 +164,17 @@ struct BuiltinTypes::Impl {
       token.remove_prefix(1);
       if (flag == '!')
         made.required = true;
-      else if (flag == '*')
+      else if (flag == '#') {
+        const auto dot = token.find('.');
+        made.number = number(dot == token.npos ? token : token.substr(dot + 1));
+        made.outer = dot == token.npos ? std::uint16_t{0} : number(token.substr(0, dot));
+        break;
+      } else if (flag == '*')
         made.pointer = true;
       else if (flag == 'e')
         made.always = true;
       else if (flag == '=') {
-        const auto end = token.find_first_of("&+");
+        const auto end = token.find_first_of("&+#");
         token.remove_prefix(end == std::string_view::npos ? token.size() : end);
       } else if (flag == '&' && is_own) {
         const char kind = token.front();

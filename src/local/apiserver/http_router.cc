@@ -7,6 +7,7 @@
 #include "local/apiserver/field_errors.h"
 #include "local/apiserver/http_text.h"
 #include "local/apiserver/json_edit.h"
+#include "local/apiserver/protobuf.h"
 #include "local/apiserver/table.h"
 
 #include <algorithm>
@@ -90,10 +91,12 @@ Error unsupported_media(std::string_view kinds) {
           .http_status = 415};
 }
 
-Result<Json> read_body(const HttpRequest& http) {
+Result<Json> read_body(const HttpRequest& http, BuiltinTypes& types) {
   const auto type = media_type(header(http, "content-type"));
+  if (http.body.starts_with(kProtobufMagic)) return decode_protobuf(http.body, types);
   if (type.find("protobuf") != type.npos || type.find("cbor") != type.npos)
-    return failed(unsupported_media("application/json, application/yaml"));
+    return failed(unsupported_media(
+        "application/json, application/yaml, application/vnd.kubernetes.protobuf"));
   if (http.body.empty()) return Json();
   if (type == "application/yaml" || type == "application/apply-patch+yaml") {
     auto parsed = parse_yaml_one(http.body);
@@ -408,7 +411,7 @@ HttpAnswer HttpRouter::rest_call(HttpRequest& http, Route& route) {
   }
 
   if (method != "GET" && method != "HEAD") {
-    auto body = read_body(http);
+    auto body = read_body(http, rest_.types());
     if (!body) {
       auto error = body.error();
       if (request.verb == kube::Verb::Patch && error.code == ErrorCode::BadRequest)

@@ -36,6 +36,9 @@ struct Field {
   bool pointer = false;  // built-in: a zero value is kept, and absent is not zero
   bool always = false;   // built-in: written even when empty
   bool retain_keys = false;
+  std::uint16_t number =
+      0;  // built-in: the protobuf field, inside field `outer` when that is not 0
+  std::uint16_t outer = 0;
 };
 
 /// One x-kubernetes-validations entry.

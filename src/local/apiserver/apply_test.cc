@@ -1,0 +1,128 @@
+// Server-side apply as its users see it.
+#include "local/apiserver/apply.h"
+
+#include "base/virtual_loop.h"
+#include "local/apiserver/spdy.h"
+
+#include <gtest/gtest.h>
+
+namespace manta::local {
+namespace {
+
+const kube::Resource kDeployments{"apps", "v1", "deployments", "Deployment", true};
+
+struct World {
+  VirtualLoop loop;
+  SeededRandom random{3};
+  std::unique_ptr<Store> store = std::move(*Store::open({}));
+  ApiServer api{loop, random, *store};
+
+  Result<Json> apply(std::string manager, std::string_view spec, bool force = false) {
+    kube::Request request;
+    request.verb = kube::Verb::Patch;
+    request.patch_type = kube::PatchType::Apply;
+    request.resource = kDeployments;
+    request.namespace_ = "default";
+    request.name = "d";
+    request.field_manager = std::move(manager);
+    request.force = force;
+    request.body = *parse_json(
+        R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":)" +
+        std::string(spec) + "}");
+    return call(std::move(request));
+  }
+  Result<Json> merge(std::string manager, std::string_view patch) {
+    kube::Request request;
+    request.verb = kube::Verb::Patch;
+    request.resource = kDeployments;
+    request.namespace_ = "default";
+    request.name = "d";
+    request.field_manager = std::move(manager);
+    request.body = *parse_json(patch);
+    return call(std::move(request));
+  }
+  Result<Json> call(kube::Request request) {
+    auto answer = loop.run(api.call(std::move(request)));
+    if (!answer) return std::unexpected(answer.error());
+    return std::move(answer->body);
+  }
+};
+
+constexpr std::string_view kFull =
+    R"({"replicas":2,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i:1","env":[{"name":"X","value":"1"}]}]}}})";
+constexpr std::string_view kNoEnv =
+    R"({"replicas":2,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i:1"}]}}})";
+
+TEST(Apply, CreatesAndThenChangesNothing) {
+  World world;
+  auto made = world.apply("me", kFull);
+  ASSERT_TRUE(made) << made.error().message;
+  auto again = world.apply("me", kFull);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(string_at(*made, {"metadata", "resourceVersion"}),
+            string_at(*again, {"metadata", "resourceVersion"}));
+}
+
+TEST(Apply, GivesUpWhatItNoLongerNames) {
+  World world;
+  ASSERT_TRUE(world.apply("me", kFull));
+  auto less = world.apply("me", kNoEnv);
+  ASSERT_TRUE(less) << less.error().message;
+  const auto& container = array_at(*less, {"spec", "template", "spec", "containers"})[0];
+  EXPECT_FALSE(find(container, {"env"}));
+  EXPECT_EQ(string_at(container, {"image"}), "i:1");
+}
+
+TEST(Apply, LeavesWhatOthersSet) {
+  World world;
+  ASSERT_TRUE(world.apply("me", kFull));
+  ASSERT_TRUE(world.merge("other", R"({"metadata":{"labels":{"theirs":"1"}}})"));
+  auto again = world.apply("me", kNoEnv);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(string_at(*again, {"metadata", "labels", "theirs"}), "1");
+}
+
+TEST(Apply, ConflictsWithAnUpdateOfTheSameField) {
+  World world;
+  ASSERT_TRUE(world.apply("me", kFull));
+  ASSERT_TRUE(world.merge("scaler", R"({"spec":{"replicas":5}})"));
+  auto conflict = world.apply("me", kFull);
+  ASSERT_FALSE(conflict);
+  EXPECT_EQ(conflict.error().code, ErrorCode::Conflict);
+  EXPECT_EQ(conflict.error().message,
+            "Apply failed with 1 conflict: conflict with \"scaler\" using apps/v1: .spec.replicas");
+  ASSERT_EQ(conflict.error().causes.size(), 1u);
+  EXPECT_EQ(conflict.error().causes[0].reason, "FieldManagerConflict");
+  auto forced = world.apply("me", kFull, true);
+  ASSERT_TRUE(forced);
+  EXPECT_EQ(int_at(*forced, {"spec", "replicas"}), 2);
+}
+
+TEST(Apply, SharesAFieldThatBothWantTheSame) {
+  World world;
+  ASSERT_TRUE(world.apply("me", kFull));
+  ASSERT_TRUE(world.apply(
+      "you",
+      R"({"replicas":2,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i:1"}]}}})"));
+  // "me" lets go of it; "you" still holds it.
+  auto less = world.apply(
+      "me",
+      R"({"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i:1"}]}}})");
+  ASSERT_TRUE(less) << less.error().message;
+  EXPECT_EQ(int_at(*less, {"spec", "replicas"}), 2);
+}
+
+TEST(SpdyHeaders, ReadsWhatItWrites) {
+  SpdyHeaders sender, receiver;
+  for (int i = 0; i < 3; ++i) {  // one compression stream for all blocks
+    const std::map<std::string, std::string> headers{{"streamtype", "data"},
+                                                     {"port", std::to_string(8000 + i)}};
+    auto read = receiver.read(sender.write(headers));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(*read, headers);
+  }
+  EXPECT_FALSE(receiver.read("garbage"));
+}
+
+}  // namespace
+}  // namespace manta::local

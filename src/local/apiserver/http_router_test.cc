@@ -1,0 +1,144 @@
+// The HTTP face, without a socket.
+#include "local/apiserver/http_router.h"
+
+#include "base/virtual_loop.h"
+#include "local/apiserver/http_text.h"
+#include "local/apiserver/table.h"
+
+#include <gtest/gtest.h>
+
+namespace manta::local {
+namespace {
+
+struct World {
+  VirtualLoop loop;
+  SeededRandom random{5};
+  std::unique_ptr<Store> store = std::move(*Store::open({}));
+  ApiServer api{loop, random, *store};
+
+  HttpAnswer send(std::string method, std::string target, std::string body = {},
+                  std::map<std::string, std::string> headers = {}) {
+    if (!body.empty() && !headers.contains("content-type"))
+      headers["content-type"] = "application/json";
+    return api.router().handle(
+        {std::move(method), std::move(target), std::move(headers), std::move(body), {}});
+  }
+  Json json(const HttpAnswer& answer) { return *parse_json(answer.body); }
+  void pod(const std::string& name) {
+    auto made = send("POST", "/api/v1/namespaces/default/pods",
+                     R"({"metadata":{"name":")" + name +
+                         R"("},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+    ASSERT_EQ(made.status, 201) << made.body;
+  }
+};
+
+TEST(HttpRouter, TableShowsWhatKubectlGetShows) {
+  World world;
+  world.pod("p");
+  const auto table = world.json(
+      world.send("GET", "/api/v1/namespaces/default/pods", "",
+                 {{"accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}}));
+  EXPECT_EQ(string_at(table, {"kind"}), "Table");
+  EXPECT_EQ(dump_json(*find(array_at(table, {"rows"})[0], {"cells"})),
+            R"(["p","0/1","Pending","0","0s","<none>","<none>","<none>","<none>"])");
+}
+
+TEST(HttpRouter, UnknownFieldsWarnOrAreRefusedAsAsked) {
+  World world;
+  const std::string body =
+      R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i","foo":1}]}})";
+  const auto strict =
+      world.send("POST", "/api/v1/namespaces/default/pods?fieldValidation=Strict", body);
+  EXPECT_EQ(strict.status, 400);
+  EXPECT_EQ(string_at(world.json(strict), {"message"}),
+            "Pod in version \"v1\" cannot be handled as a Pod: strict decoding error: unknown "
+            "field \"spec.containers[0].foo\"");
+  const auto warned = world.send("POST", "/api/v1/namespaces/default/pods", body);
+  EXPECT_EQ(warned.status, 201);
+  EXPECT_EQ(warned.warnings, std::vector<std::string>{"unknown field \"spec.containers[0].foo\""});
+}
+
+TEST(HttpRouter, StatusNamesTheObjectAtFault) {
+  World world;
+  const auto answer = world.send("GET", "/api/v1/namespaces/default/pods/none");
+  EXPECT_EQ(answer.status, 404);
+  EXPECT_EQ(
+      answer.body,
+      "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
+      "\"message\":\"pods \\\"none\\\" not found\","
+      "\"reason\":\"NotFound\",\"details\":{\"name\":\"none\",\"kind\":\"pods\"},\"code\":404}\n");
+}
+
+TEST(HttpRouter, DryRunLeavesNothingBehind) {
+  World world;
+  EXPECT_EQ(world
+                .send("POST", "/api/v1/namespaces/default/configmaps?dryRun=All",
+                      R"({"metadata":{"name":"m"}})")
+                .status,
+            201);
+  EXPECT_EQ(world.send("GET", "/api/v1/namespaces/default/configmaps/m").status, 404);
+}
+
+TEST(HttpRouter, ProtobufBodiesAreRead) {
+  World world;
+  // runtime.Unknown{typeMeta{v1, ConfigMap}, raw: ConfigMap{metadata{name: m}, data{a: b}}}
+  const std::string meta = std::string("\x0a\x01", 2) + "m";
+  const std::string entry = std::string("\x0a\x01", 2) + "a" + std::string("\x12\x01", 2) + "b";
+  const std::string raw = std::string("\x0a\x03", 2) + meta + std::string("\x12\x06", 2) + entry;
+  const std::string type =
+      std::string("\x0a\x02", 2) + "v1" + std::string("\x12\x09", 2) + "ConfigMap";
+  const std::string body = std::string("k8s\0", 4) + std::string("\x0a\x0f", 2) + type + '\x12' +
+                           static_cast<char>(raw.size()) + raw;
+  const auto made = world.send("POST", "/api/v1/namespaces/default/configmaps", body,
+                               {{"content-type", "application/vnd.kubernetes.protobuf"}});
+  ASSERT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(string_at(world.json(made), {"data", "a"}), "b");
+  const auto cut =
+      world.send("POST", "/api/v1/namespaces/default/configmaps", body.substr(0, body.size() - 3),
+                 {{"content-type", "application/vnd.kubernetes.protobuf"}});
+  EXPECT_EQ(cut.status / 100, 4);
+}
+
+TEST(HttpRouter, DiscoveryAndOpenApiNameEveryKind) {
+  World world;
+  const auto core = world.json(world.send("GET", "/api/v1"));
+  bool log = false;
+  for (const auto& entry : array_at(core, {"resources"}))
+    log |= string_at(entry, {"name"}) == "pods/log";
+  EXPECT_TRUE(log);
+  const auto document = world.json(world.send("GET", "/openapi/v3/api/v1"));
+  EXPECT_EQ(string_at(document, {"components", "schemas", "io.k8s.api.core.v1.Pod", "properties",
+                                 "spec", "$ref"}),
+            "#/components/schemas/io.k8s.api.core.v1.PodSpec");
+}
+
+TEST(HttpRouter, LogNeedsANodeToAnswer) {
+  World world;
+  world.pod("p");
+  EXPECT_EQ(world.send("GET", "/api/v1/namespaces/default/pods/p/log").status, 503);
+}
+
+TEST(HttpText, TargetsAreTakenApart) {
+  const auto target = split_target("/api/v1/a%2Fb/?labelSelector=x%3Dy+z&watch=1&empty");
+  EXPECT_EQ(target.segments, (std::vector<std::string>{"api", "v1", "a/b"}));
+  EXPECT_TRUE(target.trailing_slash);
+  EXPECT_EQ(target.query.at("labelSelector").front(), "x=y z");
+  EXPECT_EQ(target.query.at("empty").front(), "");
+}
+
+TEST(HumanDuration, ShowsTwoUnitsAtMost) {
+  using std::chrono::seconds;
+  const std::pair<int, const char*> rows[] = {{0, "0s"},
+                                              {119, "119s"},
+                                              {120, "2m"},
+                                              {130, "2m10s"},
+                                              {600, "10m"},
+                                              {3 * 3600, "3h"},
+                                              {3 * 3600 + 60, "3h1m"},
+                                              {50 * 3600, "2d2h"},
+                                              {10 * 86400, "10d"}};
+  for (const auto& [span, text] : rows) EXPECT_EQ(human_duration(seconds{span}), text);
+}
+
+}  // namespace
+}  // namespace manta::local
