@@ -32,10 +32,12 @@ class Parser {
     rest_.remove_prefix(length);
     return length >= 3;
   }
+  // Digits; POSIX has no number that is longer than three.
   std::optional<int> number() {
     int value = 0;
+    if (at('-')) return std::nullopt;
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    if (error != std::errc{}) return std::nullopt;
+    if (error != std::errc{} || value > 999) return std::nullopt;
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
     return value;
   }

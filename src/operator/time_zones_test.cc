@@ -37,7 +37,8 @@ INSTANTIATE_TEST_SUITE_P(, PosixZones, testing::ValuesIn(kCases),
                          [](auto& c) { return c.param.name; });
 
 TEST(PosixZone, RefusesWhatIsNone) {
-  for (auto text : {"", "X", "CET", "CET-1CEST,M13.1.0,M10.5.0", "CET-1CEST,M3.5.0", "CET-1 "})
+  for (auto text : {"", "X", "CET", "CET-1CEST,M13.1.0,M10.5.0", "CET-1CEST,M3.5.0", "CET-1 ",
+                    "CET-1CEST,J60/2:2147483647,J61", "CET2147483647", "CET--1", "CETx"})
     EXPECT_FALSE(parse_posix_zone(text)) << text;
 }
 

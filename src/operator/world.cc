@@ -131,7 +131,9 @@ std::optional<RayJobSeen> see_ray_job(const World& world, const kube::ObjectKey&
     return kube::ObjectKey{key.namespace_, std::move(name)};
   };
   seen.service = world.services.get(in_namespace(ray::default_head_service_name(key.name)));
+  // A namesake of an earlier RayJob is on its way out; to wait for it is to make ours later.
   seen.submitter = world.batch_jobs.get(in_namespace(key.name));
+  if (seen.submitter && !belongs_to(seen.submitter->meta, job->meta)) seen.submitter.reset();
   if (job->status.rayClusterName.empty()) return seen;
   seen.cluster = world.clusters.get(in_namespace(job->status.rayClusterName));
   if (!seen.cluster) return seen;

@@ -18,15 +18,13 @@ using kube::Plan;
 using kube::Stage;
 
 // True when the head may run, and so the workers may be planned.
-bool plan_head(const RayClusterSeen& seen, const Settings& settings, Plan& plan, Trouble& trouble) {
+bool plan_head(const RayClusterSeen& seen, const Settings& settings, Plan& plan) {
   const auto head = decide_head(see_head(seen));
   plan.stages.push_back(head_writes(seen, head, settings));
-  if (head.step == HeadStep::Hold && seen.pods.size() > 1) trouble.any = true;
   return head.step == HeadStep::Create || head.step == HeadStep::Keep;
 }
 
-void plan_pods(const RayClusterSeen& seen, const Settings& settings, Time now, Plan& plan,
-               Trouble& trouble) {
+void plan_pods(const RayClusterSeen& seen, const Settings& settings, Time now, Plan& plan) {
   switch (decide_suspension(seen, settings)) {
     case SuspendStep::Wait:
       return;
@@ -40,8 +38,7 @@ void plan_pods(const RayClusterSeen& seen, const Settings& settings, Time now, P
   plan.stages.push_back(upgrade_writes(seen, upgrade, settings));
   if (upgrade == UpgradeStep::Recreate) return;
   // A head that is refused holds the workers back: they could only wait for it.
-  if (plan_head(seen, settings, plan, trouble))
-    plan.stages.push_back(group_writes(seen, settings, now));
+  if (plan_head(seen, settings, plan)) plan.stages.push_back(group_writes(seen, settings, now));
 }
 
 // The failures of what this plan still wants; those of what nobody wants any more say nothing.
@@ -75,7 +72,7 @@ Plan plan_live(const RayClusterSeen& seen, const Settings& settings,
   plan.events = std::move(objects.events);
   plan.stages.push_back(std::move(objects.writes));
   Trouble trouble{.any = !objects.blocked.empty()};
-  if (objects.blocked.empty()) plan_pods(seen, settings, context.now, plan, trouble);
+  if (objects.blocked.empty()) plan_pods(seen, settings, context.now, plan);
   look_for_trouble(plan, context.failures, trouble);
   if (auto status = decide_status(seen, trouble, settings, context.now))
     plan.status = update_status(ray::kRayClusters, seen.cluster->meta, ray::part_to_json(*status));

@@ -245,6 +245,15 @@ TEST(ClusterPlan, InvalidSpecIsSaidAndNothingElse) {
   EXPECT_FALSE(plan.status);
 }
 
+TEST(ClusterPlan, GroupNamesThatNeverSettleAreRefused) {  // RC-13, SEEN-04
+  auto twice = cluster();
+  twice.spec.workerGroupSpecs.push_back(twice.spec.workerGroupSpecs[0]);
+  EXPECT_EQ(reasons(plan_of(seen(twice))), "InvalidRayClusterSpec");
+  auto heads = cluster();
+  heads.spec.workerGroupSpecs[0].groupName = "headgroup";
+  EXPECT_EQ(reasons(plan_of(seen(heads))), "InvalidRayClusterSpec");
+}
+
 TEST(ClusterPlan, RedisIsCleanedBeforeTheClusterGoes) {
   auto dying = cluster(0);
   dying.spec.gcsFaultToleranceOptions = {.redisAddress = "r:6379"};

@@ -2,6 +2,7 @@
 
 #include "controllers/writes.h"
 #include "ray/builders/cluster_facts.h"
+#include "ray/labels.h"
 #include "ray/validation.h"
 
 #include <fmt/format.h>
@@ -10,6 +11,20 @@ namespace manta::controllers::raycluster {
 namespace {
 
 constexpr std::string_view kInvalidSpec = "InvalidRayClusterSpec";
+
+// What upstream accepts and then never settles: Pods of one name are made and deleted in turns.
+// RC-13, SEEN-04
+std::string bad_group_name(const ray::RayClusterSpec& spec) {
+  if (const auto twice = ray::duplicate_worker_group(spec))
+    return fmt::format(
+        "spec.workerGroupSpecs[{}].groupName: worker group names must be unique, {} is there twice",
+        *twice, spec.workerGroupSpecs[*twice].groupName);
+  for (std::size_t i = 0; i < spec.workerGroupSpecs.size(); ++i)
+    if (spec.workerGroupSpecs[i].groupName == ray::kHeadGroup)
+      return fmt::format("spec.workerGroupSpecs[{}].groupName: {} is the head's group", i,
+                         ray::kHeadGroup);
+  return {};
+}
 
 Validity refuse(std::string_view reason, std::string_view lead, const ray::RayCluster& cluster,
                 std::string_view separator, std::string_view error) {
@@ -29,6 +44,8 @@ Validity validate(const RayClusterSeen& seen, const Settings& settings) {
                   ok.error().message);
   if (auto ok = ray::validate_cluster_spec(cluster.spec, cluster.meta.annotations, gates); !ok)
     return refuse(kInvalidSpec, "The RayCluster spec is invalid", cluster, ":", ok.error().message);
+  if (const auto problem = bad_group_name(cluster.spec); !problem.empty())
+    return refuse(kInvalidSpec, "The RayCluster spec is invalid", cluster, ":", problem);
   if (ray::mtls_enabled(cluster.spec, settings.build) && !settings.cert_manager)
     return refuse(kInvalidSpec, "The RayCluster spec is invalid", cluster, ":",
                   "tlsOptions requires cert-manager, but cert-manager is not installed");

@@ -13,10 +13,12 @@ namespace manta::controllers::rayjob {
 namespace {
 
 constexpr std::chrono::seconds kPollInterval{3};
+constexpr std::int64_t kLastMillis = 253'402'300'799'999;  // 9999-12-31T23:59:59.999Z
 
 std::optional<Time> epoch_millis(const Json& answer, std::string_view key) {
   const auto millis = int_at(answer, {key});
-  if (millis <= 0) return std::nullopt;
+  // Beyond the year 9999 no RFC 3339 time exists.
+  if (millis <= 0 || millis > kLastMillis) return std::nullopt;
   return Time{std::chrono::milliseconds{millis}};
 }
 

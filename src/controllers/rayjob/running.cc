@@ -56,7 +56,8 @@ void handle_job_info(Draft& draft, const JobInfo& info, const SubmitterState& su
 }
 
 // True when the submitter's own end decides, whatever Ray says.
-bool ends_by_submitter(Draft& draft, const SubmitterState& submitter, const JobInfo* info) {
+bool ends_by_submitter(Draft& draft, const SubmitterState& submitter, const JobInfo* info,
+                       bool asked) {
   auto& status = draft.status;
   if (submitter.head_lost) {
     draft.fail(kAppFailed, "Ray head pod not found.");
@@ -64,7 +65,7 @@ bool ends_by_submitter(Draft& draft, const SubmitterState& submitter, const JobI
   }
   // A job that Ray reports as ended is judged by that, however late we are (spec/04, surprise 2).
   const bool ended = info && is_terminal_job(info->status);
-  if (submitter.finished && !ended &&
+  if (submitter.finished && asked && !ended &&
       draft.has_come(*submitter.finished + kSubmitterFinishedTimeout)) {
     status.jobStatus = "FAILED";
     draft.fail(
@@ -75,7 +76,8 @@ bool ends_by_submitter(Draft& draft, const SubmitterState& submitter, const JobI
     return true;
   }
   if (!submitter.failure) return false;
-  if (status.jobStatus == "FAILED") {
+  if (status.jobStatus == "FAILED" || (info && info->status == "FAILED")) {
+    status.jobStatus = "FAILED";
     draft.move_to("Failed");
     status.reason = kAppFailed;
   } else {
@@ -107,7 +109,7 @@ void plan_running(Draft& draft) {
     else
       info = std::unexpected(fact->second.answer.error());
   }
-  if (ends_by_submitter(draft, submitter, info ? &*info : nullptr)) return;
+  if (ends_by_submitter(draft, submitter, info ? &*info : nullptr, answered || !reachable)) return;
   if (!answered) return;
   if (info)
     handle_job_info(draft, *info, submitter);

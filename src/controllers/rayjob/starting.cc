@@ -53,12 +53,7 @@ void plan_initializing(Draft& draft) {
     case Mode::Interactive:
       return draft.move_to("Waiting");
     case Mode::K8sJob:
-      ensure_submitter(draft);
-      // The status is written once the Job is there: a plan's status is about the time after its
-      // writes, and a Job that was refused leaves the RayJob where it is.
-      if (draft.seen.submitter || !draft.plan.stages.empty()) {
-        if (!draft.context.failures.contains("submitter")) draft.move_to("Running");
-      }
+      if (ensure_submitter(draft)) draft.move_to("Running");
       return;
     case Mode::Http:
     case Mode::Sidecar:
