@@ -52,7 +52,7 @@ STEPS = [
     ("PATCH", P + "/pods/p", [{"op": "test", "path": "/spec/hostname", "value": "q"}], JP),
     ("PATCH", P + "/pods/p/status", {"status": {"phase": "Running", "podIP": "1.2.3.4"}}, MERGE),
     ("GET", P + "/pods?labelSelector=c%3Dd&limit=1"), ("GET", P + "/pods?fieldSelector=spec.foo%3D1"), ("GET", P + "/pods?fieldSelector=status.phase%3DRunning"),
-    ("POST", P + "/pods/p/binding", {"target": {"kind": "Node", "name": "n"}}), ("POST", P + "/pods/p/binding", {"target": {"kind": "Node", "name": "n"}}),
+    ("POST", P + "/pods/p/binding", {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}}), ("POST", P + "/pods/p/binding", {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}}),
     ("DELETE", P + "/pods/p", {"preconditions": {"uid": "zz"}}), ("DELETE", P + "/pods/p"), ("DELETE", P + "/pods/p", {"gracePeriodSeconds": 0}),
     ("DELETE", P + "/pods/p"),
     *[("POST", P + "/pods", o) for o in [
@@ -130,7 +130,7 @@ class Server:
                 answer["message"] = normal(answer["message"])
         except ValueError:
             answer = r.text
-        return r.status_code, json.dumps(answer, sort_keys=True), sorted(r.headers.get("Warning", "").split(", "))
+        return r.status_code, normal(json.dumps(answer, sort_keys=True)), sorted(r.headers.get("Warning", "").split(", "))
 
 
 def main():

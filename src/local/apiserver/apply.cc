@@ -65,6 +65,15 @@ Owner& owner_for(std::vector<Owner>& owners, std::string_view manager, std::stri
   return owners.back();
 }
 
+/// Those who update are told apart by the version that they wrote with.
+std::string name_of(const Owner& owner) {
+  auto name = fmt::format("\"{}\"", owner.manager);
+  if (!owner.subresource.empty())
+    name += fmt::format(" with subresource \"{}\"", owner.subresource);
+  if (owner.operation == "Update") name += fmt::format(" using {}", owner.api_version);
+  return name;
+}
+
 Error conflict_error(const std::map<std::string, std::vector<FieldPath>>& conflicts) {
   Error error{.code = ErrorCode::Conflict, .http_status = 409};
   std::size_t count = 0;
@@ -202,12 +211,7 @@ Result<Json> apply_patch(Rest& rest, const Kind& kind, const Json* current, kube
       if (request.force)
         set_remove(owner.fields, path);
       else
-        conflicts[fmt::format("\"{}\"{} using {}", owner.manager,
-                              owner.subresource.empty()
-                                  ? ""
-                                  : fmt::format(" with subresource \"{}\"", owner.subresource),
-                              owner.api_version)]
-            .push_back(path);
+        conflicts[name_of(owner)].push_back(path);
     }
   }
   if (!conflicts.empty()) return failed(conflict_error(conflicts));

@@ -235,7 +235,10 @@ Json status_of(const Error& error) {
     status["reason"] = kube::status_reason_of(error.code);
   else
     status["reason"] = "InternalError";
-  if (error.code == ErrorCode::Invalid || !details.empty()) status["details"] = std::move(details);
+  // The answer to a path that is no resource has empty details, for whatever reason.
+  const bool empty_details =
+      error.code == ErrorCode::Invalid || message.starts_with("the server could not find");
+  if (empty_details || !details.empty()) status["details"] = std::move(details);
   status["code"] = code;
   return status;
 }
@@ -373,9 +376,16 @@ HttpAnswer HttpRouter::rest_call(HttpRequest& http, Route& route) {
   request.field_validation = first(query, "fieldValidation");
   request.force = is_true(first(query, "force"));
   if (const auto dry = first(query, "dryRun"); !dry.empty()) {
-    if (dry != "All")
-      return error_answer(bad_request(
-          fmt::format("dryRun: Unsupported value: \"{}\": supported values: \"All\"", dry)));
+    if (dry != "All") {
+      FieldErrors errors;
+      errors.add("dryRun", "FieldValueNotSupported",
+                 fmt::format("Unsupported value: [\"{}\"]: supported values: \"All\"", dry));
+      const auto options = method == "POST"     ? "CreateOptions"
+                           : method == "PUT"    ? "UpdateOptions"
+                           : method == "DELETE" ? "DeleteOptions"
+                                                : "PatchOptions";
+      return error_answer(errors.to_error({"meta.k8s.io", "v1", "", options}, ""));
+    }
     request.dry_run = true;
   }
   auto limit = number(query, "limit");

@@ -186,6 +186,31 @@ Result<void> Rest::check_namespace(const Kind& kind, std::string_view namespace_
   return {};
 }
 
+/// The scale subresource reads this field as a number. Source: apiextensions-apiserver
+/// customresource validateScaleSpec.
+static void check_scale_path(const Json& object, const std::vector<std::string>& steps,
+                             FieldErrors& errors) {
+  const Json* at = &object;
+  std::string path;
+  for (const auto& step : steps) {
+    path += "." + step;
+    if (!at->is_object() || !(at = at->get_object().if_contains(step))) return;
+  }
+  if (at->is_null()) return;
+  if (!at->is_int64()) {
+    const auto kind = at->is_string()   ? "string"
+                      : at->is_double() ? "float64"
+                      : at->is_bool()   ? "bool"
+                                        : "object";
+    errors.invalid(
+        path, Json(0),
+        fmt::format("{} accessor error: {} is of the type {}, expected int64", path,
+                    at->is_string() ? std::string(at->get_string()) : dump_json(*at), kind));
+  } else if (at->get_int64() < 0) {
+    errors.invalid(path, *at, "should be a non-negative integer");
+  }
+}
+
 /// Everything that a stored object must satisfy, whoever wrote it.
 Result<void> Rest::check_new(const Kind& kind, const Json& object, const Json* old) {
   FieldErrors errors;
@@ -222,6 +247,7 @@ Result<void> Rest::check_new(const Kind& kind, const Json& object, const Json* o
   if (old && strategy.validate_update) strategy.validate_update(object, *old, errors);
   if (!kind.builtin() && kind.schema) {
     validate_structure(object, old, *kind.schema, errors);
+    if (kind.crd->scale) check_scale_path(object, kind.crd->scale->spec_replicas, errors);
     const bool blocking = std::ranges::any_of(errors.causes(), [](const FieldCause& cause) {
       return cause.reason == "FieldValueNotSupported" || cause.reason == "FieldValueRequired" ||
              cause.reason == "FieldValueTooLong" || cause.reason == "FieldValueTooMany" ||

@@ -235,7 +235,7 @@ void validate_role_binding(const Json& binding, FieldErrors& errors) {
     if (string_at(subjects[i], {"name"}).empty()) errors.required(path + ".name");
     const auto type = string_at(subjects[i], {"kind"});
     if (type != "ServiceAccount" && type != "User" && type != "Group")
-      errors.not_supported(path + ".kind", Json(type), {"Group", "ServiceAccount", "User"});
+      errors.not_supported(path + ".kind", Json(type), {"ServiceAccount", "User", "Group"});
   }
 }
 

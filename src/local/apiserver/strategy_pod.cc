@@ -207,12 +207,22 @@ void default_pod_template(Json& template_) {
   if (auto* spec = object_in(members, "spec")) default_pod_spec(*spec);
 }
 
+/// The singular forms are the first of the plural ones.
+static void mirror_ips(Json& pod) {
+  for (const auto& [one, many] : {std::pair{"podIP", "podIPs"}, std::pair{"hostIP", "hostIPs"}}) {
+    const auto ip = std::string(string_at(pod, {"status", one}));
+    if (ip.empty() || find(pod, {"status", many})) continue;
+    object_made_at(pod, {"status"})[many] = JsonArray{JsonObject{{"ip", ip}}};
+  }
+}
+
 void default_pod(Json& pod) {
   auto& spec = object_made_at(pod, {"spec"});
   default_pod_spec(spec);
   set_default(spec, "enableServiceLinks", true);
   for (const auto* list : {"containers", "initContainers"})
     each_object(spec, list, requests_from_limits);
+  mirror_ips(pod);
 }
 
 Result<void> prepare_pod(Rest& rest, const Kind& kind, Json& pod) {
