@@ -8,10 +8,11 @@ namespace manta::ray {
 namespace {
 
 void drop_scheduling(Json& pod_template) {
-  if (find(pod_template, {"spec"}) == nullptr) return;
-  Json& spec = ensure(pod_template, {"spec"});
-  spec.get_object().erase("tolerations");
-  spec.get_object().erase("schedulingGates");
+  const Json* spec = find(pod_template, {"spec"});
+  if (spec == nullptr || !spec->is_object()) return;  // of a wrong type: hashed as it is
+  auto& members = ensure(pod_template, {"spec"}).get_object();
+  members.erase("tolerations");
+  members.erase("schedulingGates");
 }
 
 }  // namespace

@@ -146,5 +146,15 @@ TEST(CanonicalText, EscapesAsGoDoes) {
   EXPECT_EQ(canonical_text(spec), R"({"entrypoint":"a\u003cb\u003e\u0026c"})");
 }
 
+TEST(SpecHash, TemplatesOfWrongTypesAreHashedAsTheyAre) {
+  RayClusterSpec spec, other;
+  spec.headGroupSpec.template_ = Json{{"spec", "x"}};
+  other.headGroupSpec.template_ = Json{{"spec", 1}};
+  EXPECT_EQ(spec_hash(spec), spec_hash(spec));
+  EXPECT_NE(spec_hash(spec), spec_hash(other));
+  other.headGroupSpec.template_ = Json("x");
+  EXPECT_EQ(spec_hash(other).size(), 32u);
+}
+
 }  // namespace
 }  // namespace manta::ray
