@@ -44,6 +44,14 @@ bool needs_rootless() {
   return geteuid() != 0 || (data[0].effective & kNeeded) != kNeeded;
 }
 
+bool has_one_user() {
+  std::ifstream in("/proc/self/uid_map");
+  std::uint64_t users = 0;
+  for (std::uint64_t inside = 0, outside = 0, count = 0; in >> inside >> outside >> count;)
+    users += count;
+  return users > 0 && users < 65536;
+}
+
 static Result<void> become_mapped_root(int more_flags) {
   const auto uid = geteuid();
   const auto gid = getegid();
@@ -77,6 +85,7 @@ Result<void> own_hosts_file(const std::string& path) {
   std::error_code error;
   fs::copy_file("/etc/hosts", path, fs::copy_options::overwrite_existing, error);
   if (error) std::ofstream(path) << "127.0.0.1\tlocalhost\n";
+  umount2("/etc/hosts", MNT_DETACH);  // one of an earlier call
   if (mount(path.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) != 0)
     return failed(ErrorCode::Internal,
                   fmt::format("showing {} at /etc/hosts: {}", path, strerror(errno)));

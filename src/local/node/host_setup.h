@@ -26,6 +26,10 @@ MachineReport check_machine(const std::string& state_folder);
 /// True: this process lacks root and must enter_rootless() before it can run Pods.
 bool needs_rootless();
 
+/// True: this process's user namespace maps too few users for containers to run as their own.
+/// (After enter_rootless(), and in some containers.)
+bool has_one_user();
+
 /// Makes this process root in namespaces of its own (user, mount, network, IPC). Call early in
 /// main(), while there is one thread, and after opening every socket that the host's programs are
 /// to connect to: sockets opened later live in the Pods' network. The host's network cannot be

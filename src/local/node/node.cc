@@ -110,6 +110,7 @@ void Node::clean_up_leftovers(const NodeOptions& options) {
 }
 
 Result<void> Node::Impl::prepare_host() {
+  if (has_one_user()) context.options.rootless = true;
   auto found = state_marker(options().state_folder, random);
   if (!found) return failed(found.error());
   marker = *found;
@@ -119,7 +120,8 @@ Result<void> Node::Impl::prepare_host() {
     return failed(
         ErrorCode::AlreadyExists,
         fmt::format("another node runs with the state folder {}", options().state_folder));
-  if (options().rootless && options().write_host_names) {
+  if (options().rootless && options().write_host_names &&
+      options().host_names_file == "/etc/hosts") {
     if (auto own = own_hosts_file(options().state_folder + "/hosts"); !own) {
       log::warn("this process does not know Service names", {{"error", own.error().message}});
       context.options.write_host_names = false;

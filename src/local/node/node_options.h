@@ -16,7 +16,7 @@ struct NodeOptions {
   std::string state_folder = {};
   /// How helpers are started: a program whose main() hands over to helper_main(). Empty: this one.
   std::string executable = {};
-  bool rootless = false;         // enter_rootless() was called (host_setup.h)
+  bool rootless = false;         // enter_rootless() was called; found out at start() anyway
   std::string pod_network = {};  // "10.244.0.0/16"; empty: a free 10.x.0.0/16
   std::string cluster_domain = "cluster.local";
   /// Keep Service names in the host's /etc/hosts while running. Rootless: in a copy that only this

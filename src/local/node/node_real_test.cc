@@ -44,7 +44,9 @@ class HostImages final : public ImageStore {
 class NodeReal : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (needs_rootless()) GTEST_SKIP() << "SKIPPED: no root here, so no real Pods were tried";
+    if (needs_rootless())
+      if (auto entered = enter_rootless(); !entered)
+        GTEST_SKIP() << "SKIPPED, no real Pod was tried: " << entered.error().message;
     char folder[] = "/tmp/manta-node-test-XXXXXX";
     ASSERT_NE(mkdtemp(folder), nullptr);
     state_ = folder;
@@ -232,6 +234,7 @@ TEST_F(NodeReal, ServiceNamesResolveInPodsAndOnTheHost) {
 }
 
 TEST_F(NodeReal, AProcessOverItsMemoryIsKilledAndTheStatusSaysSo) {
+  if (!node_->warnings().empty()) GTEST_SKIP() << "SKIPPED: " << node_->warnings()[0];
   create(
       "p",
       R"({"restartPolicy":"Never","containers":[{"name":"c","image":"i","command":["/usr/bin/python3","-c","x=bytearray(200<<20);"],
@@ -393,10 +396,58 @@ TEST_F(NodeReal, TheStandInForWgetServesProbesAndAVenvShowsItsPython) {
     "args":["python -m http.server 8000 & for i in 1 2 3 4 5 6 7 8 9; do sleep 0.3; /opt/manta/bin/wget --tries 1 -T 2 -q -O- http://localhost:8000/ | grep -q DOCTYPE && break; done; echo $? $HOME $(id -un); which python; ls -d ~/anaconda3/bin/python"]}]})");
   ASSERT_TRUE(until([&] { return phase("p") == "Succeeded"; })) << status_text("p") << log("p");
   const auto text = log("p");
-  EXPECT_NE(text.find("0 /home/ray ray\n" + state_ +
-                      "/venv/bin/python\n/home/ray/anaconda3/bin/python\n"),
+  EXPECT_NE(text.find(std::string("0 /home/ray ") + (has_one_user() ? "root" : "ray") + "\n" +
+                      state_ + "/venv/bin/python\n/home/ray/anaconda3/bin/python\n"),
             std::string::npos)
       << text;
+}
+
+TEST_F(NodeReal, ARayHeadAndAWorkerFormACluster) {
+  const char* venv = getenv("MANTA_TEST_RAY_VENV");
+  if (venv == nullptr)
+    GTEST_SKIP() << "SKIPPED: MANTA_TEST_RAY_VENV names no Python environment with Ray";
+  images_.image.kind = ImageRoot::Kind::Venv;
+  images_.image.venv = venv;
+  const std::string shared =
+      R"("volumes":[{"name":"shm","emptyDir":{"medium":"Memory","sizeLimit":"1Gi"}},{"name":"logs","emptyDir":{}}],)";
+  const std::string mounts =
+      R"("volumeMounts":[{"name":"shm","mountPath":"/dev/shm"},{"name":"logs","mountPath":"/tmp/ray"}],"resources":{"limits":{"cpu":"1","memory":"3Gi"}})";
+  create("head", "{" + shared +
+                     R"("containers":[{"name":"c","image":"ray","command":["/bin/bash","-c","--"],
+    "args":["ulimit -n 65536; ray start --head --block --dashboard-agent-listen-port=52365 --dashboard-host=0.0.0.0 --memory=3221225472 --metrics-export-port=8080 --num-cpus=1"],
+    "readinessProbe":{"exec":{"command":["bash","-c","wget --tries 1 -T 2 -q -O- http://localhost:52365/api/local_raylet_healthz | grep success && wget --tries 1 -T 10 -q -O- http://localhost:8265/api/gcs_healthz | grep success"]},
+      "initialDelaySeconds":10,"periodSeconds":5,"timeoutSeconds":2,"failureThreshold":10},)" +
+                     mounts + "}]}");
+  const auto begin = loop_.now();
+  ASSERT_TRUE(until([&] { return ready("head"); }, seconds{120}))
+      << status_text("head") << log("head");
+  RecordProperty("head_ready_ms", std::to_string((loop_.now() - begin).count() / 1000));
+  const std::string ip(string_at(*pod("head"), {"status", "podIP"}));
+  api_.put(kube::kServices,
+           *parse_json(
+               R"({"metadata":{"name":"head-svc","namespace":"ns"},"spec":{"clusterIP":"None"}})"));
+  api_.put(
+      kube::kEndpointSlices,
+      *parse_json(
+          R"({"metadata":{"namespace":"ns","name":"head-1","labels":{"kubernetes.io/service-name":"head-svc"}},"endpoints":[{"addresses":[")" +
+          ip + R"("]}]})"));
+  create(
+      "worker",
+      "{" + shared +
+          R"("initContainers":[{"name":"wait-gcs-ready","image":"ray","command":["/bin/bash","-c","--"],
+      "args":["until ray health-check --address head-svc.ns.svc.cluster.local:6379 ; do sleep 1; done"]}],
+    "containers":[{"name":"c","image":"ray","command":["/bin/bash","-c","--"],
+    "args":["ulimit -n 65536; ray start --block --address=head-svc.ns.svc.cluster.local:6379 --dashboard-agent-listen-port=52365 --memory=3221225472 --metrics-export-port=8080 --num-cpus=1"],
+    "readinessProbe":{"exec":{"command":["bash","-c","wget --tries 1 -T 2 -q -O- http://localhost:52365/api/local_raylet_healthz | grep success"]},"initialDelaySeconds":10,"periodSeconds":5,"timeoutSeconds":2},)" +
+          mounts + "}]}");
+  ASSERT_TRUE(until([&] { return ready("worker"); }, seconds{120}))
+      << status_text("worker") << log("worker") << log("worker", {}, "wait-gcs-ready");
+  const auto ran =
+      exec("head", {"python", "-c",
+                    "import ray; ray.init(address='auto', log_to_driver=False); print('cpus', "
+                    "ray.cluster_resources()['CPU'], ray.get(ray.remote(lambda: 6*7).remote()))"});
+  EXPECT_EQ(ran.first, 0) << ran.second;
+  EXPECT_NE(ran.second.find("cpus 2.0 42"), std::string::npos) << ran.second;
 }
 
 TEST_F(NodeReal, HostNetworkSharesTheHostsAddresses) {

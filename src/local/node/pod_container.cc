@@ -126,9 +126,7 @@ Task<std::optional<PodWorker::Problem>> PodWorker::prepare(
   helper.mounts.push_back(
       {.source = node_.pod_folder(spec->meta.uid) + "/etc-hosts", .target = "/etc/hosts"});
   helper.mounts.push_back({.source = instance->message_file, .target = c.termination_path});
-  if (fs::exists("/etc/resolv.conf", error))
-    helper.mounts.push_back(
-        {.source = "/etc/resolv.conf", .target = "/etc/resolv.conf", .read_only = true});
+  helper.mounts.push_back({.source = resolver_file(), .target = "/etc/resolv.conf"});
   helper.root.files.push_back({"/etc/hostname", spec->hostname + "\n"});
   helper.mounts.insert(helper.mounts.end(), mounts->begin(), mounts->end());
   for (auto& again : restore_hidden(helper.root, *mounts))

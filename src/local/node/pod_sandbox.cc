@@ -105,6 +105,7 @@ Task<std::optional<PodWorker::Problem>> PodWorker::try_sandbox() {
       state.phase = ContainerPhase::Waiting;
     }
   refresh_hosts();
+  write_resolver_file();
   scope_.spawn("volumes", refresh_volumes());
   co_return std::nullopt;
 }
@@ -244,6 +245,28 @@ std::vector<std::string> PodWorker::own_names() const {
                                 spec_->meta.key.namespace_, node_.options.cluster_domain));
   names.push_back(spec_->hostname);
   return names;
+}
+
+std::string PodWorker::resolver_file() const {
+  return node_.pod_folder(spec_->meta.uid) + "/resolv.conf";
+}
+
+/// Names that the hosts file lacks are asked of the bridge's address, where nobody listens: they
+/// fail at once. The host's name servers cannot be reached from a Pod, and resolvers that ask them
+/// for what no hosts file can say (c-ares: SRV, TXT, AAAA) would hang for their timeouts.
+void PodWorker::write_resolver_file() const {
+  const Json& pod = *spec_->document;
+  std::string text;
+  if (spec_->host_network || !node_.network) {
+    text = read_file("/etc/resolv.conf").value_or("");
+  } else if (string_at(pod, {"spec", "dnsPolicy"}) != "None") {
+    text = fmt::format("nameserver {}\noptions timeout:1 attempts:1\n",
+                       format_ipv4(node_.network->gateway()));
+  }
+  for (const auto& server : array_at(pod, {"spec", "dnsConfig", "nameservers"}))
+    if (server.is_string())
+      text += fmt::format("nameserver {}\n", std::string_view(server.as_string()));
+  std::ofstream(resolver_file()) << text;
 }
 
 /// In place, because containers have the file itself mounted.

@@ -128,6 +128,8 @@ class PodWorker {
   Task<void> tear_down_sandbox();
   std::string volume_path(std::string_view name) const;
   std::vector<std::string> own_names() const;
+  std::string resolver_file() const;
+  void write_resolver_file() const;
 
   // pod_container.cc
   Task<void> run_container(std::size_t index);
