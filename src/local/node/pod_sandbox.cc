@@ -251,17 +251,18 @@ std::string PodWorker::resolver_file() const {
   return node_.pod_folder(spec_->meta.uid) + "/resolv.conf";
 }
 
-/// Names that the hosts file lacks are asked of the bridge's address, where nobody listens: they
+/// Names that the hosts file lacks are asked of the Pod's own loopback, where nobody listens: they
 /// fail at once. The host's name servers cannot be reached from a Pod, and resolvers that ask them
-/// for what no hosts file can say (c-ares: SRV, TXT, AAAA) would hang for their timeouts.
+/// for what no hosts file can say (c-ares: SRV, TXT, AAAA) would hang for their timeouts; `ray
+/// health-check` does. (The bridge's address would do less well: the kernel limits how often it
+/// says "unreachable" to others.)
 void PodWorker::write_resolver_file() const {
   const Json& pod = *spec_->document;
   std::string text;
   if (spec_->host_network || !node_.network) {
     text = read_file("/etc/resolv.conf").value_or("");
   } else if (string_at(pod, {"spec", "dnsPolicy"}) != "None") {
-    text = fmt::format("nameserver {}\noptions timeout:1 attempts:1\n",
-                       format_ipv4(node_.network->gateway()));
+    text = "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n";
   }
   for (const auto& server : array_at(pod, {"spec", "dnsConfig", "nameservers"}))
     if (server.is_string())
