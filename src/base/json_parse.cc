@@ -42,8 +42,11 @@ struct Handler {
     number.append(s.data(), s.size());
     return true;
   }
-  bool on_int64(std::int64_t i, bj::string_view, error_code&) {
+  bool on_int64(std::int64_t i, bj::string_view s, error_code&) {
+    number.append(s.data(), s.size());
+    const bool minus_zero = i == 0 && number.starts_with('-');  // only a double can hold it
     number.clear();
+    if (minus_zero) return stack.push_double(-0.0), true;
     return stack.push_int64(i), true;
   }
   bool on_uint64(std::uint64_t u, bj::string_view, error_code&) {

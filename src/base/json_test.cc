@@ -151,5 +151,15 @@ TEST(JsonPatch, AFailureLeavesTheTargetAndNamesTheOperation) {
   }
 }
 
+TEST(Json, MinusZeroStaysWhatItWas) {
+  for (const std::string_view text : {"-0", "[-0,0]", "{\"a\":-0}"}) {
+    const auto value = parse_json(text);
+    ASSERT_TRUE(value.has_value()) << text;
+    EXPECT_EQ(dump_json(*value), text);
+  }
+  EXPECT_EQ(dump_json(parse_json("-0.0").value()), "-0");
+  EXPECT_EQ(int_at(parse_json("{\"a\":-0}").value(), {"a"}, 7), 0);
+}
+
 }  // namespace
 }  // namespace manta
