@@ -31,7 +31,7 @@ Result<std::string> state_marker(const std::string& state_folder, Random& random
     return failed(ErrorCode::Internal,
                   fmt::format("making the state folder {}: {}", state_folder, error.message()));
   chmod(state_folder.c_str(),
-        0711);  // containers' users pass through; only their own parts are readable
+        0700);  // Secrets lie below; containers get what they may see by mounts
   const auto path = state_folder + "/marker";
   std::string marker;
   std::ifstream(path) >> marker;

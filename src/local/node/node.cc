@@ -116,10 +116,12 @@ Result<void> Node::Impl::prepare_host() {
   marker = *found;
   const auto lock_path = options().state_folder + "/lock";
   lock = Fd(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock || flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+  if (!lock || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    lock = {};  // not ours: stop() must leave the other node's things alone
     return failed(
         ErrorCode::AlreadyExists,
         fmt::format("another node runs with the state folder {}", options().state_folder));
+  }
   if (options().rootless && options().write_host_names &&
       options().host_names_file == "/etc/hosts") {
     if (auto own = own_hosts_file(options().state_folder + "/hosts"); !own) {

@@ -526,6 +526,21 @@ TEST_F(NodeReal, AKilledNodeLeavesNothingAfterTheNextStart) {
   start_node();
 }
 
+TEST_F(NodeReal, ASecondNodeOnTheSameFolderIsRefusedAndHarmsNothing) {
+  create("p", R"({"containers":[{"name":"c","image":"i","command":["/bin/sleep","1000"]}]})");
+  ASSERT_TRUE(until([&] { return ready("p"); })) << status_text("p");
+  Node second(loop_, api_, images_, random_,
+              {.state_folder = state_ + "/s", .write_host_names = false});
+  const auto started = run_to_end(loop_, second.start());
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code, ErrorCode::AlreadyExists);
+  (void)run_to_end(loop_, [](Node& node) -> Task<bool> {
+    co_await node.stop();
+    co_return true;
+  }(second));
+  EXPECT_EQ(exec("p", {"/bin/echo", "alive"}).second, "alive\n");
+}
+
 TEST_F(NodeReal, ANewLifeGoesOnWithItsPods) {
   create("p", R"({"containers":[{"name":"c","image":"i","command":["/bin/sleep","1000"]}]})");
   ASSERT_TRUE(until([&] { return ready("p"); })) << status_text("p");
