@@ -563,10 +563,13 @@ TEST_P(RuntimeLaw, EndsAsWantedWhateverGoesWrong) {
   api.latency = [&](const Request&) { return up_to(milliseconds{200}); };
   api.watch_delay = [&](const WatchEvent&) { return up_to(seconds{2}); };
   api.fault = [&](const Request& request) {
+    // A Pod that was deleted after its create had been repeated, and comes to life when the first
+    // request is committed at last, is nobody's fault (README.md).
     std::map<std::string, std::int64_t> have;
     for (const auto& pod : api.objects(kPods)) {
       const auto& owners = array_at(pod, {"metadata", "ownerReferences"});
-      ++have[std::string(string_at(owners.front(), {"name"}))];
+      if (!api.ended.contains(key_of(pod).name))
+        ++have[std::string(string_at(owners.front(), {"name"}))];
     }
     for (const auto& [owner, count] : have) EXPECT_LE(count, most_wanted[owner]) << owner;
     if (!troubled || !one_in(4)) return MemoryFault{};
@@ -593,10 +596,7 @@ TEST_P(RuntimeLaw, EndsAsWantedWhateverGoesWrong) {
       most_wanted[name] = std::max(most_wanted[name], wish);
       api.merge_now(kWidgets, {"n", name}, JsonObject{{"spec", JsonObject{{"replicas", wish}}}});
     } else if (const auto all = api.objects(kPods); !all.empty() && one_in(2)) {
-      // Not one whose first create may yet be committed: that would come to life again.
-      const auto& victim = all[chance.next() % all.size()];
-      const auto made = parse_rfc3339(string_at(victim, {"metadata", "creationTimestamp"}));
-      if (loop.now() - *made > seconds{7}) api.purge_now(kPods, key_of(victim));
+      api.purge_now(kPods, key_of(all[chance.next() % all.size()]));
     } else if (one_in(3)) {
       api.end_watches(failed(ErrorCode::Unavailable, "reset"));
     } else if (one_in(4)) {

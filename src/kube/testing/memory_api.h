@@ -11,6 +11,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,7 @@ class MemoryApi final : public Api {
   void send_bookmarks();
 
   std::vector<Request> requests = {};  // all that came, in order
+  std::set<std::string> ended = {};    // names of objects that have gone, ever
   std::size_t count(Verb verb, const Resource& resource) const;
 
  private:

@@ -214,6 +214,7 @@ Json MemoryApi::commit(const Resource& resource, const ObjectKey& key, Json befo
   auto& collection = objects_[resource.plural];
   if (after.is_null()) {
     collection.erase(key);
+    ended.insert(key.name);
   } else {
     ensure(after, {"metadata", "resourceVersion"}) = std::string_view(revision);
     collection[key] = after;
