@@ -18,6 +18,7 @@ struct Target {
   kube::Resource resource = {};
   kube::ObjectKey key = {};
   Json object = {};
+  bool exists = false;  // and is to be changed, not made; never a RayJob
 };
 
 Result<Target> find_target(const std::vector<kube::Resource>& served, const Json& document) {
@@ -47,7 +48,7 @@ kube::Request write_request(const Target& target, bool dry_run) {
                         .field_manager = std::string(kManager),
                         .field_validation = "Strict",
                         .dry_run = dry_run};
-  if (is_ray_job(target.object)) return request;
+  if (!target.exists) return request;
   request.verb = kube::Verb::Patch;
   request.name = target.key.name;
   request.patch_type = kube::PatchType::Apply;
@@ -85,14 +86,9 @@ Task<Result<void>> make_room(Loop& loop, kube::Api& api, Target target) {
 }
 
 Task<Result<AppliedObject>> apply_one(Loop& loop, kube::Api& api, Target target) {
-  bool existed = false;
-  if (is_ray_job(target.object)) {
-    if (!target.key.name.empty()) {
-      auto room = co_await make_room(loop, api, target);
-      if (!room) co_return failed(room.error());
-    }
-  } else {
-    existed = (co_await api.get(target.resource, target.key)).has_value();
+  if (is_ray_job(target.object) && !target.key.name.empty()) {
+    auto room = co_await make_room(loop, api, target);
+    if (!room) co_return failed(room.error());
   }
   auto answer = co_await api.call(write_request(target, false));
   if (!answer) co_return failed(answer.error());
@@ -100,7 +96,7 @@ Task<Result<AppliedObject>> apply_one(Loop& loop, kube::Api& api, Target target)
   co_return AppliedObject{.resource = target.resource,
                           .key = target.key,
                           .uid = std::string(string_at(answer->body, {"metadata", "uid"})),
-                          .created = !existed,
+                          .created = !target.exists,
                           .object = std::move(answer->body)};
 }
 
@@ -124,6 +120,8 @@ Task<Result<void>> apply_manifest(Loop& loop, kube::Api& api, Manifest manifest,
   for (std::size_t i = 0; i < manifest.documents.size(); ++i) {
     auto target = find_target(*served, manifest.documents[i]);
     if (!target) co_return failed(placed(manifest, i, target.error()));
+    if (!is_ray_job(target->object) && !target->key.name.empty())
+      target->exists = (co_await api.get(target->resource, target->key)).has_value();
     auto checked = co_await api.call(write_request(*target, true));
     // The server checks the whole object before it looks whether the name is taken, and a namespace
     // of this very file is not there yet.

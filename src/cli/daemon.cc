@@ -189,6 +189,7 @@ class Daemon {
     loop_.cancel(limit);
     std::error_code ignored;
     std::filesystem::remove(paths_.state(), ignored);
+    std::filesystem::remove(paths_.home / "manta.pid", ignored);
     log::info("manta has stopped");
   }
 
@@ -223,6 +224,10 @@ int run_daemon(const Paths& paths, const DaemonOptions& options, int ready_fd) {
   };
   if (auto home = make_home(paths); !home) return fail(home.error());
   if (auto lock = take_lock(paths); !lock) return fail(lock.error());
+  auto sink = operator_::make_log_sink({.console = operator_::LogFormat::Console}, [] {
+    return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+  });
+  if (sink) log::set_sink(std::move(*sink));
   Daemon daemon(paths, options, ready_fd);
   return daemon.run();
 }

@@ -17,6 +17,10 @@ Result<void> write_state(const Paths& paths, const DaemonState& state) {
   const JsonObject json{{"pid", state.pid},         {"port", std::int64_t(state.port)},
                         {"server", state.server},   {"started", state.started},
                         {"version", state.version}, {"controlPlaneOnly", state.control_plane_only}};
+  // For scripts, which like a file with a number in it; nothing of ours reads it.
+  if (auto ok = local::write_file_whole(paths.home / "manta.pid", std::to_string(state.pid) + "\n");
+      !ok)
+    return ok;
   return local::write_file_whole(paths.state(), pretty_json(json) + "\n");
 }
 
