@@ -348,6 +348,20 @@ TEST(ApiServer, NothingIsMadeInANamespaceThatIsNotThere) {
   EXPECT_EQ(made.error().message, "namespaces \"nope\" not found");
 }
 
+TEST(ApiServer, ClaimStaysWhileAPodUsesIt) {
+  World world;
+  ASSERT_TRUE(world.create(
+      kube::kPersistentVolumeClaims,
+      R"({"metadata":{"name":"v"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})"));
+  ASSERT_TRUE(world.create(
+      kube::kPods,
+      R"({"metadata":{"name":"p"},"spec":{"volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"v"}}],"containers":[{"name":"c","image":"i"}]}})"));
+  ASSERT_TRUE(world.remove(kube::kPersistentVolumeClaims, "v"));
+  EXPECT_TRUE(world.get(kube::kPersistentVolumeClaims, "v"));
+  ASSERT_TRUE(world.remove(kube::kPods, "p"));
+  EXPECT_FALSE(world.get(kube::kPersistentVolumeClaims, "v"));
+}
+
 TEST(ApiServer, SurvivesARestart) {
   const std::string path = testing::TempDir() + "manta-apiserver-test.db";
   for (const auto* suffix : {"", "-wal", "-shm"}) std::remove((path + suffix).c_str());

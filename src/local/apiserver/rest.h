@@ -176,6 +176,9 @@ class Rest {
                        Context& context);
   Result<Json> remove_object(const Kind& kind, Json object, const kube::Request& request,
                              bool& deleted);
+  bool claim_in_use(const std::string& namespace_, const std::string& name);
+  /// Claims that were only waiting for a Pod that is gone now.
+  void release_claims(const std::string& namespace_);
   void after_write(const Kind& kind, const Json* object, const std::string& name);
   void finish_crd(const std::string& name);
   void load_crds();

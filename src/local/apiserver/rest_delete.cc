@@ -65,7 +65,44 @@ std::int64_t pod_grace(const Json& pod, const std::optional<std::int64_t>& asked
   return grace < 0 ? 1 : grace;
 }
 
+bool is_claim(const Kind& kind) {
+  return kind.builtin() && kind.resource.plural == "persistentvolumeclaims";
+}
+
 }  // namespace
+
+bool Rest::claim_in_use(const std::string& namespace_, const std::string& name) {
+  kube::Request pods;
+  pods.namespace_ = namespace_;
+  auto page = list(*kinds_.find("", "v1", "pods"), pods);
+  if (!page) return true;
+  const auto needle = dump_json(Json(name));
+  for (const auto& text : page->items) {
+    if (text->find(needle) == text->npos) continue;
+    auto pod = parse_json(*text);
+    if (!pod) continue;
+    const auto phase = string_at(*pod, {"status", "phase"});
+    if (phase == "Succeeded" || phase == "Failed") continue;
+    for (const auto& volume : array_at(*pod, {"spec", "volumes"}))
+      if (string_at(volume, {"persistentVolumeClaim", "claimName"}) == name) return true;
+  }
+  return false;
+}
+
+void Rest::release_claims(const std::string& namespace_) {
+  const auto claims = kinds_.find("", "v1", "persistentvolumeclaims");
+  kube::Request request;
+  request.namespace_ = namespace_;
+  auto page = list(*claims, request);
+  if (!page) return;
+  for (const auto& text : page->items) {
+    if (text->find("deletionTimestamp") == text->npos) continue;
+    auto claim = parse_json(*text);
+    if (!claim || !find(*claim, {"metadata", "deletionTimestamp"})) continue;
+    bool deleted = false;
+    (void)remove_object(*claims, std::move(*claim), request, deleted);
+  }
+}
 
 Result<Json> Rest::erase(const Kind& kind, Json object, bool dry_run) {
   if (dry_run) return object;
@@ -76,6 +113,8 @@ Result<Json> Rest::erase(const Kind& kind, Json object, bool dry_run) {
   auto erased = store_.erase(key, dump_json(to_storage(kind, std::move(last))));
   if (!erased) return failed(erased.error());
   after_write(kind, nullptr, name);
+  if (kind.builtin() && kind.resource.group.empty() && kind.resource.plural == "pods")
+    release_claims(std::string(string_at(object, {"metadata", "namespace"})));
   return object;
 }
 
@@ -116,6 +155,9 @@ Result<Json> Rest::remove_object(const Kind& kind, Json object, const kube::Requ
     propagation = kube::Propagation::Orphan;
   apply_propagation(object, propagation);
 
+  if (is_claim(kind) && has_finalizer(object, kClaimProtection) &&
+      !claim_in_use(request.namespace_, name))
+    set_finalizer(object, kClaimProtection, false);
   const bool finalizers = !array_at(object, {"metadata", "finalizers"}).empty() ||
                           (is_namespace && !array_at(object, {"spec", "finalizers"}).empty());
   deleted = false;

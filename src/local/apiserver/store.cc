@@ -184,7 +184,7 @@ Result<Revision> Store::put(std::string_view key, std::string text) {
   }
   revision_ = revision;
   StoreChange change{revision, std::string(key), {}, {}};
-  if (*before) change.before = std::make_shared<const std::string>(std::move((*before)->text));
+  if (*before) change.before = share_text(key, std::move((*before)->text));
   change.after = std::make_shared<const std::string>(std::move(text));
   remember(std::move(change));
   return revision;
@@ -213,6 +213,20 @@ static std::size_t size_of(const StoreChange& change) {
   // `before` is nearly always an earlier change's `after`; counting it too errs on the safe side.
   return change.key.size() + (change.before ? change.before->size() : 0) +
          (change.after ? change.after->size() : 0) + sizeof(StoreChange);
+}
+
+/// The text as a recent change already holds it: an object's state is one change's end and the next
+/// one's start, and need not be in memory twice.
+SharedText Store::share_text(std::string_view key, std::string text) const {
+  constexpr std::size_t kLookBack = 256;
+  std::size_t looked = 0;
+  for (auto change = history_.rbegin(); change != history_.rend() && looked < kLookBack;
+       ++change, ++looked)
+    if (change->key == key) {
+      if (change->after && *change->after == text) return change->after;
+      break;
+    }
+  return std::make_shared<const std::string>(std::move(text));
 }
 
 void Store::remember(StoreChange change) {

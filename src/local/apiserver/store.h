@@ -86,6 +86,7 @@ class Store {
   struct Impl;
   explicit Store(std::unique_ptr<Impl> impl, StoreOptions options);
   void remember(StoreChange change);
+  SharedText share_text(std::string_view key, std::string text) const;
 
   std::unique_ptr<Impl> impl_;
   StoreOptions options_;

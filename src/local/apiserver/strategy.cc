@@ -46,6 +46,7 @@ constexpr auto kStrategies = std::to_array<Strategy>({
      .plural = "persistentvolumeclaims",
      .returns_deleted = true,
      .defaults = default_claim,
+     .prepare_create = prepare_claim,
      .validate = validate_claim},
     {.group = "", .plural = "persistentvolumes", .returns_deleted = true},
     {.group = "",

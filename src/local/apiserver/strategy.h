@@ -67,6 +67,9 @@ void validate_secret_update(const Json& secret, const Json& old, FieldErrors& er
 void validate_config_map(const Json& map, FieldErrors& errors);
 void validate_config_map_update(const Json& map, const Json& old, FieldErrors& errors);
 void default_claim(Json& claim);
+/// Keeps a claim while a Pod uses it.
+inline constexpr std::string_view kClaimProtection = "kubernetes.io/pvc-protection";
+Result<void> prepare_claim(Rest& rest, const Kind& kind, Json& claim);
 void validate_claim(const Json& claim, FieldErrors& errors);
 Result<void> prepare_namespace(Rest& rest, const Kind& kind, Json& namespace_);
 void default_network_policy(Json& policy);

@@ -108,10 +108,6 @@ void default_pod_spec(JsonObject& spec) {
     each_object(spec, list,
                 [&](JsonObject& container) { default_container(container, host_network); });
   each_object(spec, "volumes", default_volume);
-  each_object(spec, "topologySpreadConstraints", [](JsonObject& constraint) {
-    set_default(constraint, "nodeAffinityPolicy", "Honor");
-    set_default(constraint, "nodeTaintsPolicy", "Ignore");
-  });
   // The old spelling follows the new one.
   if (const auto* account = spec.if_contains("serviceAccountName"))
     spec["serviceAccount"] = *account;
@@ -225,11 +221,55 @@ void default_pod(Json& pod) {
   mirror_ips(pod);
 }
 
+namespace {
+
+/// matchLabelKeys become part of the selector when the Pod is made, with the Pod's own values.
+/// Source: pod strategy applyMatchLabelKeysAndMismatchLabelKeys.
+void apply_label_keys(JsonObject& term, const JsonObject& labels) {
+  auto* selector = object_in(term, "labelSelector");
+  if (!selector) return;  // no selector matches nothing, and stays so
+  for (const auto& [list, op] :
+       {std::pair{"matchLabelKeys", "In"}, std::pair{"mismatchLabelKeys", "NotIn"}}) {
+    const auto* keys = term.if_contains(list);
+    if (!keys || !keys->is_array()) continue;
+    for (const auto& key : keys->get_array()) {
+      const auto* value = key.is_string() ? labels.if_contains(key.get_string()) : nullptr;
+      if (!value) continue;
+      auto& expressions = (*selector)["matchExpressions"];
+      if (!expressions.is_array()) expressions = JsonArray{};
+      expressions.get_array().push_back(
+          JsonObject{{"key", key}, {"operator", op}, {"values", JsonArray{*value}}});
+    }
+  }
+}
+
+void apply_label_keys_everywhere(Json& pod) {
+  const JsonObject labels = object_at(pod, {"metadata", "labels"});
+  auto& spec = object_made_at(pod, {"spec"});
+  each_object(spec, "topologySpreadConstraints",
+              [&](JsonObject& constraint) { apply_label_keys(constraint, labels); });
+  auto* affinity = object_in(spec, "affinity");
+  if (!affinity) return;
+  for (const auto* kind : {"podAffinity", "podAntiAffinity"})
+    if (auto* terms = object_in(*affinity, kind)) {
+      each_object(*terms, "requiredDuringSchedulingIgnoredDuringExecution",
+                  [&](JsonObject& term) { apply_label_keys(term, labels); });
+      each_object(*terms, "preferredDuringSchedulingIgnoredDuringExecution",
+                  [&](JsonObject& weighted) {
+                    if (auto* term = object_in(weighted, "podAffinityTerm"))
+                      apply_label_keys(*term, labels);
+                  });
+    }
+}
+
+}  // namespace
+
 Result<void> prepare_pod(Rest& rest, const Kind& kind, Json& pod) {
   if (auto ok = apply_limit_ranges(rest, kind, pod); !ok) return ok;
   auto& spec = object_made_at(pod, {"spec"});
   add_default_tolerations(spec);
   if (auto ok = set_priority(rest, kind, pod); !ok) return ok;
+  apply_label_keys_everywhere(pod);
   JsonObject status{{"phase", "Pending"}, {"qosClass", qos_class(pod)}};
   if (!array_at(pod, {"spec", "schedulingGates"}).empty())
     status["conditions"] =
