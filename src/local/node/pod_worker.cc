@@ -25,6 +25,7 @@ PodWorker::PodWorker(NodeContext& node, std::shared_ptr<const PodSpec> spec)
     facts_.initialized = true;
     if (phase == "Failed") facts_.reason = string_at(*status, {"reason"});
     if (phase == "Failed") facts_.message = string_at(*status, {"message"});
+    facts_.finished = true;
     torn_down_ = true;  // it ended in an earlier life: only its deletion is left to do
   }
 }
