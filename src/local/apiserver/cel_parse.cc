@@ -247,6 +247,9 @@ class Parser {
       : tokens_(std::move(tokens)), names_(names) {}
 
   Result<NodePtr> whole() {
+    // 1+1+1+… nests without parentheses; every token is one level of the tree at most.
+    if (tokens_.size() > kMaxTokens)
+      return bad(fmt::format("expression has more than {} tokens", kMaxTokens), 0);
     auto node = expression();
     if (!node) return node;
     if (peek().kind != Token::Kind::End) return unexpected();
@@ -255,6 +258,7 @@ class Parser {
 
  private:
   static constexpr int kMaxDepth = 64;
+  static constexpr std::size_t kMaxTokens = 4000;
 
   const Token& peek() const { return tokens_[at_]; }
   bool is(std::string_view symbol) const {
