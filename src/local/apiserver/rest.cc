@@ -123,8 +123,8 @@ void Rest::after_write(const Kind& kind, const Json* object, const std::string& 
     seen = generation;
     kinds_.set_custom(group, plural, kinds_of_crd(*object));
     hub_.end_all(fmt::format("{}/{}/", group, plural));
-    // A definition is a hundred times the size of other objects; what reading it took goes back, on a
-    // later turn, when the request's own copies are gone.
+    // A definition is a hundred times the size of other objects; what reading it took goes back, on
+    // a later turn, when the request's own copies are gone.
     loop_.post([] { malloc_trim(0); });
   }
   if (find(*object, {"metadata", "deletionTimestamp"})) finish_crd(name);
