@@ -258,7 +258,7 @@ class Parser {
 
  private:
   static constexpr int kMaxDepth = 64;
-  static constexpr std::size_t kMaxTokens = 4000;
+  static constexpr std::size_t kMaxTokens = 2000;
 
   const Token& peek() const { return tokens_[at_]; }
   bool is(std::string_view symbol) const {
