@@ -72,7 +72,7 @@ struct Fact {
   Time at = {};                              // when it came
   std::optional<Time> failing_since = {};    // first of the failures in a row
 };
-/// By FactRequest::name; absent until a first answer.
+/// By FactRequest::name; absent until a first answer, and again after an External write of ours.
 using Facts = std::map<std::string, Fact, std::less<>>;
 
 /// The last failed write of a lane, until one of that lane's stages succeeds.

@@ -1,6 +1,7 @@
 #include "kube/runtime_facts.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace manta::kube {
 namespace {
@@ -49,6 +50,7 @@ struct ObjectFacts::Poll {
   std::shared_ptr<FactCircuit> circuit = {};
   Loop::TimerId timer = 0;
   bool asking = false;
+  bool outdated = false;  // what is being asked was asked too early
   bool ended = false;
 };
 
@@ -85,6 +87,18 @@ void FactPoller::want(const std::shared_ptr<ObjectFacts>& facts,
     poll->request = request;
     poll->circuit = circuit(request.circuit);
     facts->polls.emplace(request.name, poll);
+    schedule(facts, poll, Duration{0});
+  }
+}
+
+void FactPoller::refresh(const std::shared_ptr<ObjectFacts>& facts) {
+  facts->values.clear();
+  for (const auto& [name, poll] : facts->polls) {
+    if (poll->asking) {
+      poll->outdated = true;
+      continue;
+    }
+    loop_.cancel(poll->timer);
     schedule(facts, poll, Duration{0});
   }
 }
@@ -153,6 +167,10 @@ Task<void> FactPoller::ask(std::shared_ptr<ObjectFacts> facts, std::shared_ptr<P
   }
   poll->asking = false;
   if (poll->ended || stopped_) co_return;
+  if (std::exchange(poll->outdated, false)) {
+    schedule(facts, poll, Duration{0});
+    co_return;
+  }
   const Duration next =
       circuit->is_open() ? circuit->next_probe - now : Duration{poll->request.interval};
   schedule(facts, poll, next);

@@ -38,6 +38,8 @@ class FactPoller {
 
   /// Polls exactly these from now on; new ones, and those whose query changed, at once.
   void want(const std::shared_ptr<ObjectFacts>& facts, const std::vector<FactRequest>& requests);
+  /// What is known is from before a call of ours to the outside: it is forgotten and asked again.
+  void refresh(const std::shared_ptr<ObjectFacts>& facts);
   /// No new requests; those in flight end in the scope.
   void stop() { stopped_ = true; }
 

@@ -144,6 +144,9 @@ Task<bool> Runtime::Impl::run_stage(ObjectPtr object, Stage stage) {
   for (const auto& write : stage) tasks.push_back(make(object, write));
   const auto outcomes = co_await when_all(loop, std::move(tasks));
   settle_lanes(*object, stage, outcomes);
+  for (std::size_t i = 0; i < stage.size(); ++i)
+    if (stage[i].kind == WriteKind::External && outcomes[i].kind == WriteOutcome::Kind::Done)
+      poller.refresh(object->facts);
   for (const auto& outcome : outcomes)
     if (outcome.kind != WriteOutcome::Kind::Done) co_return false;
   co_return true;

@@ -165,8 +165,29 @@ TEST(RayJob, FailedApplicationIsAppFailed) {
 
 TEST(RayJob, FailedSubmitterIsSubmissionFailed) {
   World world;
-  world.ready().submitter_ends("Failed");
+  world.ready().submitter_ends("Failed").pass_time(std::chrono::seconds{4});
+  EXPECT_EQ(world.state(), "Running//");  // Ray may know better
+  world.pass_time(std::chrono::seconds{1});
   EXPECT_EQ(world.state(), "Failed//SubmissionFailed");
+}
+
+TEST(RayJob, SubmitterThatFailedWithItsJobIsAppFailed) {
+  World world;
+  world.ready().ray_says("RUNNING").submitter_ends("Failed");
+  EXPECT_EQ(world.state(), "Running/RUNNING/");  // Ray was asked before that
+  world.pass_time(std::chrono::seconds{2}).ray_says("FAILED");
+  EXPECT_EQ(world.state(), "Failed/FAILED/AppFailed");
+}
+
+TEST(RayJob, SubmitterThatFailedByAClockAheadOfOursIsNotWaitedFor) {
+  World world;
+  world.ready().ray_says("RUNNING");
+  world.now += std::chrono::hours{1};
+  world.submitter->conditions = {
+      {.type = "Failed", .status = "True", .lastTransitionTime = world.now}};
+  world.now -= std::chrono::hours{1};
+  world.settle();
+  EXPECT_EQ(world.state(), "Failed/RUNNING/SubmissionFailed");
 }
 
 TEST(RayJob, UnknownJobFailsWhenItsSubmitterHasEnded) {

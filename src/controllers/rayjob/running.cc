@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::string_view kAppFailed = "AppFailed";
 constexpr std::string_view kSubmissionFailed = "SubmissionFailed";
+// How long Ray may take to say more of a job whose submitter has failed: a poll and its answer.
+constexpr std::chrono::seconds kLastWord{5};
 
 void arm_check_timer(Draft& draft) {
   if (!draft.status.jobStatusCheckFailureStartTime)
@@ -55,6 +57,18 @@ void handle_job_info(Draft& draft, const JobInfo& info, const SubmitterState& su
   if (info.status == "FAILED") status.reason = kAppFailed;
 }
 
+// The submitter fails when its job does, and Ray was asked before that: only a newer answer tells a
+// failed job from a failed submission.
+bool awaits_last_word(Draft& draft, const SubmitterState& submitter) {
+  // A node's clock may run ahead of ours: no newer answer would ever be new enough.
+  if (!submitter.finished || *submitter.finished > draft.now()) return false;
+  const auto fact = draft.context.facts.find(kJobInfoFact);
+  // Conditions tell whole seconds.
+  const bool newer = fact != draft.context.facts.end() &&
+                     fact->second.at >= *submitter.finished + std::chrono::seconds{1};
+  return !newer && !draft.has_come(*submitter.finished + kLastWord);
+}
+
 // True when the submitter's own end decides, whatever Ray says.
 bool ends_by_submitter(Draft& draft, const SubmitterState& submitter, const JobInfo* info,
                        bool asked) {
@@ -80,7 +94,7 @@ bool ends_by_submitter(Draft& draft, const SubmitterState& submitter, const JobI
     status.jobStatus = "FAILED";
     draft.move_to("Failed");
     status.reason = kAppFailed;
-  } else {
+  } else if (!awaits_last_word(draft, submitter)) {
     draft.fail(kSubmissionFailed, *submitter.failure);
   }
   return true;
