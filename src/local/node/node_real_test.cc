@@ -320,10 +320,10 @@ TEST_F(NodeReal, ExecJoinsTheContainer) {
 TEST_F(NodeReal, AFailingLivenessProbeRestartsTheContainer) {
   create(
       "p",
-      R"({"terminationGracePeriodSeconds":1,"containers":[{"name":"c","image":"i","command":["/bin/sh","-c","trap 'exit 0' TERM; touch /tmp/ok; sleep 1000 & wait"],
-    "livenessProbe":{"exec":{"command":["test","-e","/tmp/ok"]},"periodSeconds":1,"failureThreshold":1}}]})");
+      R"({"terminationGracePeriodSeconds":1,"containers":[{"name":"c","image":"i","command":["/bin/sh","-c","trap 'exit 0' TERM; sleep 1000 & wait"],
+    "livenessProbe":{"exec":{"command":["test","!","-e","/tmp/bad"]},"periodSeconds":1,"failureThreshold":1}}]})");
   ASSERT_TRUE(until([&] { return ready("p"); })) << status_text("p");
-  EXPECT_EQ(exec("p", {"rm", "/tmp/ok"}).first, 0);
+  EXPECT_EQ(exec("p", {"touch", "/tmp/bad"}).first, 0);
   ASSERT_TRUE(until([&] {
     return pod("p") && int_at(container("p"), {"restartCount"}) == 1 && ready("p");
   })) << status_text("p");
