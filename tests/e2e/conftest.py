@@ -90,6 +90,11 @@ class Manta:
     def apply(self, text):
         return self.kubectl("apply", "-f", "-", input=text)
 
+    def make(self, kind, name, data=None):
+        """A core object; kubectl's own `create KIND` speaks protobuf, which the server does not read."""
+        return self.apply(json.dumps({"apiVersion": "v1", "kind": kind, "metadata": {"name": name},
+                                      **({"data": data} if data else {})}))
+
     def get(self, *args):
         return json.loads(self.kubectl("get", *args, "-o", "json").stdout)
 

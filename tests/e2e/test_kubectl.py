@@ -109,7 +109,7 @@ def test_kill_9_in_mid_job_leaves_nothing_after_the_next_up(up):
 
 
 def test_namespace_deletion_takes_its_cluster_along(up):
-    up.kubectl("create", "namespace", "team")
+    up.make("Namespace", "team")
     up.kubectl("apply", "-n", "team", "-f", SAMPLES / "ray-cluster.sample.yaml")
     wait_for("a head", lambda: up.get("pods", "-n", "team")["items"])
     up.kubectl("delete", "namespace", "team", "--timeout=90s", timeout=100)

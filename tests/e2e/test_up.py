@@ -25,7 +25,7 @@ def test_up_is_idempotent_and_down_leaves_nothing(manta):
 
 def test_objects_survive_a_restart_and_not_a_purge(manta):
     manta.up()
-    manta.kubectl("create", "configmap", "mine", "--from-literal=a=b")
+    manta.make("ConfigMap", "mine", {"a": "b"})
     manta("down")
     manta.up()
     assert manta.get("configmap", "mine")["data"] == {"a": "b"}
@@ -86,8 +86,13 @@ def test_control_plane_only_has_no_node_and_no_operator(manta):
     manta("up", "--port", "0", "--control-plane-only")
     assert manta.kubectl("get", "nodes", "-o", "name").stdout == ""
     manta.kubectl("apply", "-f", SAMPLES / "ray-cluster.sample.yaml")
-    manta.kubectl("create", "job", "idle", "--image=none")
-    manta.kubectl("create", "configmap", "owner")
+    manta.apply("""
+apiVersion: batch/v1
+kind: Job
+metadata: {name: idle}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: none}]}}}
+""")
+    manta.make("ConfigMap", "owner")
     uid = manta.get("configmap", "owner")["metadata"]["uid"]
     manta.apply(f"""
 apiVersion: v1
@@ -100,7 +105,7 @@ metadata:
     wait_for("garbage collection", lambda: manta.kubectl(
         "get", "configmap", "owned", check=False).returncode == 1)
     assert manta.kubectl("get", "pods", "-o", "name").stdout == ""
-    manta.kubectl("create", "namespace", "gone")
+    manta.make("Namespace", "gone")
     manta.kubectl("delete", "namespace", "gone", "--timeout=30s")
 
 
