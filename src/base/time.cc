@@ -84,8 +84,12 @@ std::optional<Time> read_rfc3339(std::string_view text) {
   const year_month_day date(year{*y}, month(static_cast<unsigned>(*m)),
                             day(static_cast<unsigned>(*d)));
   if (!date.ok()) return std::nullopt;
-  return sys_days(date) + hours{*hour} + minutes{*minute} + seconds{*second} +
-         microseconds{*micros} - *zone;
+  const Time time = sys_days(date) + hours{*hour} + minutes{*minute} + seconds{*second} +
+                    microseconds{*micros} - *zone;
+  // An offset can lead out of the years that the format can write.
+  const auto year_utc = year_month_day(floor<days>(time)).year();
+  if (year_utc < year{0} || year_utc > year{9999}) return std::nullopt;
+  return time;
 }
 
 }  // namespace

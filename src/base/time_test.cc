@@ -49,5 +49,12 @@ TEST(GoDuration, ReadsAndPrints) {
     EXPECT_FALSE(parse_go_duration(text)) << text;
 }
 
+TEST(Rfc3339, OffsetsDoNotLeadOutOfTheCalendar) {
+  EXPECT_FALSE(parse_rfc3339("0000-01-01T00:00:00+01:00"));
+  EXPECT_FALSE(parse_rfc3339("9999-12-31T23:30:00-01:00"));
+  for (const std::string_view edge : {"0000-01-01T00:00:00Z", "9999-12-31T23:59:59Z"})
+    EXPECT_EQ(format_rfc3339(parse_rfc3339(edge).value()), edge);
+}
+
 }  // namespace
 }  // namespace manta

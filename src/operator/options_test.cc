@@ -104,5 +104,14 @@ TEST(Settings, ReadTheEnvironment) {
   EXPECT_EQ(settings->job_transition_grace, std::chrono::seconds{0});
 }
 
+TEST(Settings, EndlessPeriodsAreACentury) {
+  const auto settings = make_settings(Options{}, [](std::string_view) {
+    return std::optional<std::string>("9223372036854775807");
+  });
+  ASSERT_TRUE(settings.has_value()) << settings.error().message;
+  EXPECT_EQ(settings->job_transition_grace, std::chrono::hours{24 * 365 * 100});
+  EXPECT_EQ(settings->job_check_timeout, std::chrono::hours{24 * 365 * 100});
+}
+
 }  // namespace
 }  // namespace manta::operator_

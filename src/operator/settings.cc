@@ -60,6 +60,12 @@ ray::BatchScheduler scheduler_of(std::string_view name, bool workload_aware) {
   return None;
 }
 
+// What is longer would not fit a Duration together with the time of day.
+std::chrono::seconds at_most_a_century(std::int64_t seconds) {
+  constexpr std::int64_t kCentury = 100LL * 365 * 24 * 3600;
+  return std::chrono::seconds{std::clamp(seconds, -kCentury, kCentury)};
+}
+
 }  // namespace
 
 std::optional<std::string> process_environment(std::string_view name) {
@@ -102,9 +108,9 @@ Result<controllers::Settings> make_settings(const Options& options,
   settings.zero_downtime = !is(ray::kOperatorEnvZeroDowntime, "false");
   settings.delete_rayjob_cr = is(ray::kOperatorEnvDeleteRayJob, "true");
   if (auto grace = whole_number(environment(ray::kOperatorEnvJobTransitionGrace)))
-    settings.job_transition_grace = std::chrono::seconds{*grace};
+    settings.job_transition_grace = at_most_a_century(*grace);
   if (auto limit = whole_number(environment(ray::kOperatorEnvJobCheckTimeout)); limit && *limit > 0)
-    settings.job_check_timeout = std::chrono::seconds{*limit};
+    settings.job_check_timeout = at_most_a_century(*limit);
   return settings;
 }
 

@@ -43,13 +43,14 @@ static Json reversed(const Json& value) {
   return out;
 }
 
-static void check_hashes(const RayCluster& cluster, const Json& object) {
+// `typed`: no value has a wrong type. One that has is hashed as the user wrote it.
+static void check_hashes(const RayCluster& cluster, const Json& object, bool typed) {
   const auto hash = spec_hash(cluster.spec);
   FUZZ_CHECK(hash.size() == 32, hash);
   const auto turned = parse_ray_cluster(reversed(object));
   FUZZ_CHECK(turned.has_value(), dump_json(object));
-  FUZZ_CHECK(spec_hash(turned->spec) == hash, dump_json(object), canonical_text(turned->spec),
-             canonical_text(cluster.spec));
+  FUZZ_CHECK(!typed || spec_hash(turned->spec) == hash, dump_json(object),
+             canonical_text(turned->spec), canonical_text(cluster.spec));
   // Written and read back, as an API server stores it.
   const auto stored = parse_ray_cluster(to_json(cluster));
   FUZZ_CHECK(stored && spec_hash(stored->spec) == hash, dump_json(object));
@@ -92,7 +93,7 @@ FUZZ(data) {
       const auto object = make_ray_cluster(in, wrong);
       const auto cluster = check_kind<RayCluster>(object, parse_ray_cluster);
       if (!cluster) return;
-      check_hashes(*cluster, object);
+      check_hashes(*cluster, object, wrong == 0);
       both_answers(object, [&] { return validate_cluster_metadata(cluster->meta); });
       both_answers(object, [&] {
         return validate_cluster_spec(cluster->spec, cluster->meta.annotations, gates);
