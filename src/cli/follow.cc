@@ -122,9 +122,11 @@ struct Follower::Impl {
       if (string_at(event->object, {"type"}) != "Warning") continue;
       const auto name = string_at(event->object, {"involvedObject", "name"});
       const auto reason = string_at(event->object, {"reason"});
-      // These two the Pod itself says, and better.
-      if (reason == "FailedScheduling" || reason == "BackOff" || !concerns_us(name)) continue;
       const auto message = string_at(event->object, {"message"});
+      // These the Pod itself says, and better; and every Pod is unready before it is ready.
+      if (reason == "FailedScheduling" || reason == "BackOff" ||
+          message.starts_with("Readiness probe failed") || !concerns_us(name))
+        continue;
       const auto line = fmt::format("{}: {}", reason, message);
       if (events_said.insert(std::string(name) + line).second)
         console.warn(fmt::format("{} {}", name, line));

@@ -156,7 +156,7 @@ Task<std::optional<PodWorker::Problem>> PodWorker::prepare(
   instance->log = *log;
   for (const auto& notice : root->notices) {
     instance->log->note(notice);
-    event(kube::EventType::Normal, "ImageNotice", notice);
+    event(kube::EventType::Warning, "ImageNotice", notice);
   }
 
   auto out = make_pipe();
