@@ -44,7 +44,7 @@ TEST_P(FindPaths, Row) {
 INSTANTIATE_TEST_SUITE_P(, FindPaths, testing::ValuesIn(kCases),
                          [](const auto& row) { return row.param.name; });
 
-TEST(FindPaths, NowhereToGo) { EXPECT_FALSE(find_paths("", of({}))); }
+TEST(FindPathsNowhere, IsAnError) { EXPECT_FALSE(find_paths("", of({}))); }
 
 class Instance : public testing::Test {
  protected:
