@@ -1,9 +1,9 @@
 // The product's loop, on Boost.Asio. Files that do I/O include this one and use context().
 #pragma once
 
-#include <memory>
-
 #include "base/loop.h"
+
+#include <memory>
 
 namespace boost::asio {
 class io_context;

@@ -2,6 +2,10 @@
 // running tasks, and waiting for several.
 #pragma once
 
+#include "base/loop.h"
+#include "base/result.h"
+#include "base/task.h"
+
 #include <coroutine>
 #include <cstddef>
 #include <deque>
@@ -12,14 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/loop.h"
-#include "base/result.h"
-#include "base/task.h"
-
 namespace manta {
 
-/// A value set once and awaited once, in either order; bridges callbacks to coroutines. Copies share
-/// the value. A second set() is ignored, so a reply and its deadline may race.
+/// A value set once and awaited once, in either order; bridges callbacks to coroutines. Copies
+/// share the value. A second set() is ignored, so a reply and its deadline may race.
 template <class T>
 class OneShot {
  public:

@@ -1,12 +1,12 @@
 // Digests and their text forms.
 #pragma once
 
+#include "base/result.h"
+
 #include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
-
-#include "base/result.h"
 
 namespace manta {
 

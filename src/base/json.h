@@ -5,16 +5,17 @@
 // is hostile until parsed, and a typed parser (src/ray) reports wrong types with their path.
 #pragma once
 
+#include "base/result.h"
+
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
+
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include "base/result.h"
 
 namespace manta {
 

@@ -1,16 +1,16 @@
 // The event loop as everything above it sees it: the clock, timers, and a queue of callbacks.
 //
-// Two kinds: AsioLoop (base/asio_loop.h) for the product, VirtualLoop (base/virtual_loop.h) for tests
-// and the simulator, where time moves only when nothing is left to do. One thread runs a loop and
-// everything that it calls.
+// Two kinds: AsioLoop (base/asio_loop.h) for the product, VirtualLoop (base/virtual_loop.h) for
+// tests and the simulator, where time moves only when nothing is left to do. One thread runs a loop
+// and everything that it calls.
 #pragma once
+
+#include "base/task.h"
+#include "base/time.h"
 
 #include <cstdint>
 #include <functional>
 #include <stop_token>
-
-#include "base/task.h"
-#include "base/time.h"
 
 namespace manta {
 

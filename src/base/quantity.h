@@ -1,12 +1,12 @@
 // Kubernetes resource quantities ("500m", "2Gi", "1e3"): exact arithmetic and canonical text.
 #pragma once
 
+#include "base/result.h"
+
 #include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
-
-#include "base/result.h"
 
 namespace manta {
 

@@ -5,9 +5,9 @@
 //   }
 //
 // Everything runs on one Loop's thread; there are no locks. Coroutines take values, and references
-// only to services that outlive them. A Task that is dropped before it was awaited does nothing; one
-// must not be dropped while it waits (Scope::join sees to that for spawned ones). An exception that
-// leaves a coroutine is a bug and ends the process.
+// only to services that outlive them. A Task that is dropped before it was awaited does nothing;
+// one must not be dropped while it waits (Scope::join sees to that for spawned ones). An exception
+// that leaves a coroutine is a bug and ends the process.
 #pragma once
 
 #include <coroutine>

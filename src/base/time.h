@@ -1,11 +1,11 @@
 // Wall-clock instants, durations, and their text forms.
 #pragma once
 
+#include "base/result.h"
+
 #include <chrono>
 #include <string>
 #include <string_view>
-
-#include "base/result.h"
 
 namespace manta {
 

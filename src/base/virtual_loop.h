@@ -2,11 +2,11 @@
 // always in the same order.
 #pragma once
 
+#include "base/loop.h"
+
 #include <deque>
 #include <map>
 #include <utility>
-
-#include "base/loop.h"
 
 namespace manta {
 

@@ -1,10 +1,17 @@
 // The one seam to Kubernetes. Everything above it runs unchanged on a real API server (http_api.h),
-// on the embedded one in process (local/apiserver), and on either with injected faults (fault_api.h).
+// on the embedded one in process (local/apiserver), and on either with injected faults
+// (fault_api.h).
 //
 // An implementation provides call(), watch() and raw(); the rest are conveniences over call().
 // Errors that the server answers arrive with the ErrorCode of their Status reason, its message, its
 // causes and HTTP status. Timeout and Unavailable mean that a write may or may not have happened.
 #pragma once
+
+#include "base/json.h"
+#include "base/result.h"
+#include "base/task.h"
+#include "base/time.h"
+#include "kube/object.h"
 
 #include <functional>
 #include <map>
@@ -12,12 +19,6 @@
 #include <stop_token>
 #include <string>
 #include <vector>
-
-#include "base/json.h"
-#include "base/result.h"
-#include "base/task.h"
-#include "base/time.h"
-#include "kube/object.h"
 
 namespace manta::kube {
 
@@ -108,7 +109,8 @@ class Api {
 
   Task<Result<Json>> get(Resource resource, ObjectKey key);
   /// One page; metadata.continue and metadata.resourceVersion are in the body.
-  Task<Result<Json>> list(Resource resource, std::string namespace_, std::string label_selector = {});
+  Task<Result<Json>> list(Resource resource, std::string namespace_,
+                          std::string label_selector = {});
   Task<Result<Json>> create(Resource resource, Json object);
   Task<Result<Json>> update(Resource resource, Json object, std::string subresource = {});
   Task<Result<Json>> patch(Resource resource, ObjectKey key, PatchType type, Json patch,

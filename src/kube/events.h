@@ -2,13 +2,13 @@
 // path: a full queue drops the oldest and says so in the log.
 #pragma once
 
-#include <memory>
-#include <string>
-
 #include "base/async.h"
 #include "base/random.h"
 #include "kube/api.h"
 #include "kube/plan.h"
+
+#include <memory>
+#include <string>
 
 namespace manta::kube {
 
@@ -20,15 +20,16 @@ struct ObjectRef {
   std::string resource_version = {};
 };
 
-/// Writes events.k8s.io/v1 Events: same (type, reason, action, regarding, note) within 6 minutes adds
-/// to the first one's series instead of making another. Source: Kubernetes client-go events.
+/// Writes events.k8s.io/v1 Events: same (type, reason, action, regarding, note) within 6 minutes
+/// adds to the first one's series instead of making another. Source: Kubernetes client-go events.
 class EventRecorder {
  public:
   EventRecorder(Loop& loop, Api& api, Random& random, std::string reporting_controller,
                 std::string reporting_instance);
   ~EventRecorder();
 
-  void record(std::string_view reporting_controller, const ObjectRef& regarding, const EventNote& note);
+  void record(std::string_view reporting_controller, const ObjectRef& regarding,
+              const EventNote& note);
   /// Writes what is queued until stopped, then what is left, for 2 s at most.
   Task<void> run(std::stop_token stop);
 

@@ -1,6 +1,9 @@
 // What every Kubernetes object has: a kind of resource, a key, metadata.
 #pragma once
 
+#include "base/json.h"
+#include "base/time.h"
+
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -8,9 +11,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "base/json.h"
-#include "base/time.h"
 
 namespace manta::kube {
 

@@ -2,23 +2,23 @@
 // the time and answers a Plan; the runtime (runtime.h) does the rest.
 #pragma once
 
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "kube/api.h"
 #include "kube/object.h"
 
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
 namespace manta::kube {
 
 enum class EventType { Normal, Warning };
 
-/// An Event to record about the planned object. In a Write's event, "{name}" in the note becomes the
-/// written object's name and "{error}" the error's message.
+/// An Event to record about the planned object. In a Write's event, "{name}" in the note becomes
+/// the written object's name and "{error}" the error's message.
 struct EventNote {
   EventType type = EventType::Normal;
   std::string reason = {};
@@ -28,9 +28,9 @@ struct EventNote {
 
 enum class WriteKind { Create, Update, Patch, Delete, DeleteCollection, External };
 
-/// One write. An object to create may have metadata.generateName: the runtime adds the suffix itself
-/// (keeping generateName), so that a lost reply is settled by reading that name, never by creating
-/// a second one.
+/// One write. An object to create may have metadata.generateName: the runtime adds the suffix
+/// itself (keeping generateName), so that a lost reply is settled by reading that name, never by
+/// creating a second one.
 struct Write {
   WriteKind kind = WriteKind::Create;
   Resource resource = {};
@@ -59,7 +59,7 @@ using Stage = std::vector<Write>;  // side by side; the next stage starts when a
 
 /// Something outside Kubernetes that this object's plan wants to know, asked again at an interval.
 struct FactRequest {
-  std::string name = {};  // the planner's name for it: "job-info"
+  std::string name = {};    // the planner's name for it: "job-info"
   std::string target = {};  // which Outside system answers: "ray-dashboard"
   /// Requests of one circuit share a breaker: a dead cluster is asked rarely, by nobody twice.
   std::string circuit = {};
@@ -68,9 +68,9 @@ struct FactRequest {
 };
 
 struct Fact {
-  Result<Json> answer = {};                  // the newest
-  Time at = {};                              // when it came
-  std::optional<Time> failing_since = {};    // first of the failures in a row
+  Result<Json> answer = {};                // the newest
+  Time at = {};                            // when it came
+  std::optional<Time> failing_since = {};  // first of the failures in a row
 };
 /// By FactRequest::name; absent until a first answer, and again after an External write of ours.
 using Facts = std::map<std::string, Fact, std::less<>>;
@@ -90,7 +90,7 @@ struct Plan {
   /// status is always about the state after the plan's own writes. An Update of subresource
   /// "status" with the resourceVersion that was seen.
   std::optional<Write> status = {};
-  std::vector<EventNote> events = {};  // recorded when the plan is first acted on, aggregated
+  std::vector<EventNote> events = {};   // recorded when the plan is first acted on, aggregated
   std::vector<FactRequest> facts = {};  // those not named again are no longer polled
   std::optional<Duration> look_again = {};
 

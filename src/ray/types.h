@@ -34,7 +34,6 @@ using Opt = std::optional<T>;
 extern const kube::Resource kRayClusters, kRayJobs, kRayServices, kRayCronJobs;  // ray.io/v1
 
 // ---- RayCluster
-// ----------------------------------------------------------------------------------
 
 struct RayClusterUpgradeStrategy {
   Opt<std::string> type = {};  // Recreate, None
@@ -236,7 +235,6 @@ struct RayCluster {
 };
 
 // ---- RayJob
-// --------------------------------------------------------------------------------------
 
 struct SubmitterConfig {
   Opt<Int32> backoffLimit = {};  // absent reads as 2
@@ -324,7 +322,6 @@ struct RayJob {
 };
 
 // ---- RayService
-// ----------------------------------------------------------------------------------
 
 struct ClusterUpgradeOptions {
   Opt<Int32> maxSurgePercent = {};  // absent reads as 100
@@ -396,7 +393,6 @@ struct RayService {
 };
 
 // ---- RayCronJob
-// ----------------------------------------------------------------------------------
 
 struct RayCronJobSpec {
   RayJobSpec jobTemplate = {};
@@ -418,7 +414,6 @@ struct RayCronJob {
 };
 
 // ---- JSON
-// ----------------------------------------------------------------------------------------
 
 /// Whole objects. Annotations are kept. A missing spec or status reads as zero values. Fails with
 /// one cause per wrong type: field path, the value found, what is allowed.

@@ -28,8 +28,8 @@ ImageRoot to_root(const PreparedImage& image) {
     root.kind = ImageRoot::Kind::Venv;
     root.venv = image.path;
     root.binds = base_python(image.path);
-    // Service names stand in the Pod's hosts file. gRPC's own resolver, which Ray's core uses, waits
-    // for a DNS server instead of reading it.
+    // Service names stand in the Pod's hosts file. gRPC's own resolver, which Ray's core uses,
+    // waits for a DNS server instead of reading it.
     root.env["GRPC_DNS_RESOLVER"] = "native";
   } else {
     root.kind = ImageRoot::Kind::Root;
