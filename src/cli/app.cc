@@ -5,6 +5,7 @@
 #include "cli/console.h"
 #include "cli/daemon.h"
 #include "cli/run.h"
+#include "cli/signals.h"
 #include "operator/options.h"
 
 #include <CLI/CLI.hpp>
@@ -27,6 +28,7 @@ struct Choices {
   bool foreground = false;
   bool control_plane_only = false;
   bool with_operator = false;
+  bool for_runs = false;
   std::optional<std::uint16_t> port = {};
   int ready_fd = -1;
   bool purge = false;
@@ -59,17 +61,20 @@ void add_up(CLI::App& app, Choices& c) {
           "  manta up --control-plane-only     API server, garbage collection and namespaces only");
   up->add_flag("--foreground", c.foreground, "Stay in the terminal; the log goes to stderr");
   up->add_option("--port", c.port,
-                 "API server port on 127.0.0.1 (default 16443, or a free one; 0: a free one)");
+                 "API server port on 127.0.0.1 (default 16443, or a free one; 0: a free one)")
+      ->check(CLI::Range(0, 65535));
   up->add_flag("--control-plane-only", c.control_plane_only,
                "No node, no Job controller, no scheduler, no operator");
   up->add_flag("--operator", c.with_operator,
                "With --control-plane-only: the operator all the same");
+  up->add_flag("--for-runs", c.for_runs)->group("");    // who started it
   up->add_option("--ready-fd", c.ready_fd)->group("");  // how a starting process is told
   up->callback([&c] {
     c.action = [&c](const Paths& paths) {
       const DaemonOptions options{.port = c.port,
                                   .control_plane_only = c.control_plane_only,
-                                  .with_operator = !c.control_plane_only || c.with_operator};
+                                  .with_operator = !c.control_plane_only || c.with_operator,
+                                  .for_runs = c.for_runs};
       return c.foreground ? run_daemon(paths, options, c.ready_fd) : command_up(paths, options);
     };
   });
@@ -107,7 +112,7 @@ void add_run(CLI::App& app, Choices& c) {
       ->required();
   run->add_flag("--keep", c.run.keep, "Leave the objects and the daemon as they are at the end");
   run->add_option("--timeout", c.timeout_seconds, "Give up after so many seconds")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(0.001, 1e9));
   run->callback([&c] {
     c.action = [&c](const Paths& paths) {
       if (c.timeout_seconds)
@@ -217,6 +222,7 @@ int command_version() {
 }
 
 int run_app(int argc, char** argv) {
+  survive_closed_pipes();
   Choices choices;
   CLI::App app("manta: a single-machine Kubernetes for Ray, with the Ray operator inside", "manta");
   app.footer(

@@ -130,7 +130,12 @@ Task<Result<void>> apply_manifest(Loop& loop, kube::Api& api, Manifest manifest,
       co_return failed(placed(manifest, i, checked.error()));
     targets.push_back(std::move(*target));
   }
-  for (std::size_t i = 0; i < targets.size(); ++i) {
+  // The job last: what it needs is then there, and its Pods need not try twice.
+  std::vector<std::size_t> order;
+  for (const bool jobs : {false, true})
+    for (std::size_t i = 0; i < targets.size(); ++i)
+      if (is_ray_job(targets[i].object) == jobs) order.push_back(i);
+  for (const auto i : order) {
     auto done = co_await apply_one(loop, api, std::move(targets[i]));
     if (!done) co_return failed(placed(manifest, i, done.error()));
     applied.push_back(std::move(*done));

@@ -35,7 +35,14 @@ std::int64_t resident_mib(std::int64_t pid) {
 
 int command_up(const Paths& paths, const DaemonOptions& options) {
   if (auto home = make_home(paths); !home) return fail(home.error());
-  if (const auto running = running_daemon(paths)) {
+  HeldSignals held;
+  const auto launched = launch_daemon(paths, options, held);
+  if (!launched) {
+    print_error(launched.error().message);
+    return launched.error().code == ErrorCode::Cancelled ? 130 : 1;
+  }
+  if (!launched->ours) {
+    const auto* running = &launched->state;
     if (running->control_plane_only != options.control_plane_only ||
         (options.port && *options.port != 0 && *options.port != running->port)) {
       print_error(fmt::format("manta is running on {} with other options ({}{}); manta down first",
@@ -43,12 +50,15 @@ int command_up(const Paths& paths, const DaemonOptions& options) {
                               running->control_plane_only ? ", control plane only" : ""));
       return 1;
     }
+    if (running->for_runs) {  // asked for by name: it stays when the runs are over
+      auto stays = *running;
+      stays.for_runs = false;
+      if (auto ok = write_state(paths, stays); !ok) return fail(ok.error());
+    }
     print_hints(paths, *running, "manta is up already");
     return 0;
   }
-  const auto state = launch_daemon(paths, options);
-  if (!state) return fail(state.error());
-  print_hints(paths, *state, "manta is up");
+  print_hints(paths, launched->state, "manta is up");
   if (!options.control_plane_only && !local::ImageIndex(paths.images).default_image())
     fmt::print(stderr, "no Ray is prepared on this machine yet; run: manta image pull --default\n");
   return 0;

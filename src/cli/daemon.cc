@@ -39,12 +39,18 @@ constexpr Duration kStopPatience = std::chrono::seconds{30};
 
 class Daemon {
  public:
-  Daemon(const Paths& paths, const DaemonOptions& options, int ready_fd)
-      : paths_(paths), options_(options), ready_fd_(ready_fd) {}
+  Daemon(const Paths& paths, const DaemonOptions& options, int ready_fd,
+         std::optional<DaemonState> last)
+      : paths_(paths), options_(options), ready_fd_(ready_fd), last_(std::move(last)) {}
 
   int run() {
     auto ended = run_to_end(loop_, live());
     if (ended) return 0;
+    auto& message = ended.error().message;
+    if (message.contains("malformed") || message.contains("not a database"))
+      message +=
+          fmt::format("; restore {} from a copy, or start with an empty one: manta down --purge",
+                      paths_.store().string());
     // Somebody waits for our first word; afterwards the log has it.
     report_failure(std::exchange(ready_fd_, -1), ended.error().message);
     log::error("manta ends", {{"error", ended.error().message}});
@@ -74,10 +80,7 @@ class Daemon {
 
   /// Store, API server and its HTTPS front.
   Result<void> open() {
-    const auto last = read_state(paths_);
-    std::error_code ignored;
-    std::filesystem::remove(paths_.state(), ignored);
-    const auto port = choose_port(options_.port, last ? std::optional(last->port) : std::nullopt);
+    const auto port = choose_port(options_.port, last_ ? std::optional(last_->port) : std::nullopt);
     if (!port) return failed(port.error());
     auto credentials = load_or_make_credentials(paths_, loop_.now(), random_);
     if (!credentials) return failed(credentials.error());
@@ -156,7 +159,8 @@ class Daemon {
                             .server = fmt::format("https://127.0.0.1:{}", port),
                             .started = format_rfc3339(loop_.now()),
                             .version = std::string(operator_::operator_version()),
-                            .control_plane_only = options_.control_plane_only};
+                            .control_plane_only = options_.control_plane_only,
+                            .for_runs = options_.for_runs};
     if (auto ok = write_state(paths_, state); !ok) return ok;
     log::info("manta is up", {{"server", state.server}, {"data", paths_.home.string()}});
     if (ready_fd_ < 0) fmt::print(stderr, "export KUBECONFIG={}\n", paths_.kubeconfig().string());
@@ -173,6 +177,10 @@ class Daemon {
   /// Who decides first, then who acts, then what they stand on.
   Task<void> shut_down() {
     log::info("manta stops");
+    // First: who comes now waits for the end, and does not join in.
+    std::error_code ignored;
+    std::filesystem::remove(paths_.state(), ignored);
+    std::filesystem::remove(paths_.home / "manta.pid", ignored);
     const auto limit = loop_.after(kStopPatience, [] {
       log::error("not everything has ended in time, ending all the same");
       std::_Exit(1);
@@ -187,15 +195,13 @@ class Daemon {
     if (inner_front_) inner_front_->stop();
     if (front_) front_->stop();
     loop_.cancel(limit);
-    std::error_code ignored;
-    std::filesystem::remove(paths_.state(), ignored);
-    std::filesystem::remove(paths_.home / "manta.pid", ignored);
     log::info("manta has stopped");
   }
 
   const Paths& paths_;
   DaemonOptions options_;
   int ready_fd_;
+  std::optional<DaemonState> last_;  // an earlier life that was killed
   AsioLoop loop_ = {};
   SystemRandom random_ = {};
   std::stop_source stop_ = {};
@@ -224,11 +230,16 @@ int run_daemon(const Paths& paths, const DaemonOptions& options, int ready_fd) {
   };
   if (auto home = make_home(paths); !home) return fail(home.error());
   if (auto lock = take_lock(paths); !lock) return fail(lock.error());
+  // At once: with the lock taken, others would believe it, and its pid may be somebody else's by
+  // now.
+  auto last = read_state(paths);
+  std::error_code ignored;
+  std::filesystem::remove(paths.state(), ignored);
   auto sink = operator_::make_log_sink({.console = operator_::LogFormat::Console}, [] {
     return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
   });
   if (sink) log::set_sink(std::move(*sink));
-  Daemon daemon(paths, options, ready_fd);
+  Daemon daemon(paths, options, ready_fd, std::move(last));
   return daemon.run();
 }
 

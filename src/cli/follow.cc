@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <map>
 #include <set>
+#include <system_error>
 #include <utility>
 
 namespace manta::cli {
@@ -14,6 +16,8 @@ namespace {
 
 /// The log's end may come a moment after the job's.
 constexpr Duration kLogPatience = std::chrono::seconds{5};
+constexpr Duration kDiskInterval = std::chrono::seconds{2};
+constexpr std::uintmax_t kLeastSpace = 256u << 10;
 constexpr Duration kLogRetry = std::chrono::milliseconds{200};
 
 const kube::Resource kRayJobs{"ray.io", "v1", "rayjobs", "RayJob", true};
@@ -39,11 +43,12 @@ bool has_ended(std::string_view deployment_status) {
 struct Follower::Impl {
   using RawCache = kube::Cache<RawView>;
 
-  Impl(Loop& l, Client& c, Random& r, const Console& o, kube::ObjectKey j)
+  Impl(Loop& l, Client& c, Random& r, const Console& o, std::filesystem::path h, kube::ObjectKey j)
       : loop(l),
         client(c),
         random(r),
         console(o),
+        home(std::move(h)),
         job(std::move(j)),
         jobs(kRayJobs, project_raw,
              {.namespace_ = job.namespace_, .field_selector = "metadata.name=" + job.name}),
@@ -56,6 +61,7 @@ struct Follower::Impl {
   Client& client;
   Random& random;
   const Console& console;
+  std::filesystem::path home;
   kube::ObjectKey job;
   RawCache jobs;
   RawCache pods;
@@ -69,6 +75,7 @@ struct Follower::Impl {
   std::set<std::string> logs_begun = {};  // Pod uids
   int logs_open = 0;
   bool job_seen = false;
+  std::string job_uid = {};
 
   bool is_submitter(const RawView& pod) const { return pod.meta.label("job-name") == job.name; }
   bool is_ours(const RawView& pod) const {
@@ -82,6 +89,7 @@ struct Follower::Impl {
       return;
     }
     job_seen = true;
+    job_uid = view->meta.uid;
     const auto& object = view->object;
     cluster = string_at(object, {"status", "rayClusterName"});
     const auto deployment = string_at(object, {"status", "jobDeploymentStatus"});
@@ -125,7 +133,8 @@ struct Follower::Impl {
       const auto message = string_at(event->object, {"message"});
       // These the Pod itself says, and better; and every Pod is unready before it is ready.
       if (reason == "FailedScheduling" || reason == "BackOff" ||
-          message.starts_with("Readiness probe failed") || !concerns_us(name))
+          message.starts_with("Readiness probe failed") ||
+          !concerns_us(name, string_at(event->object, {"involvedObject", "uid"})))
         continue;
       const auto line = fmt::format("{}: {}", reason, message);
       if (events_said.insert(std::string(name) + line).second)
@@ -133,8 +142,10 @@ struct Follower::Impl {
     }
   }
 
-  bool concerns_us(std::string_view name) const {
-    if (name == job.name || (!cluster.empty() && name == cluster)) return true;
+  bool concerns_us(std::string_view name, std::string_view uid) const {
+    // An earlier job of this name has left its events; they are not about this one.
+    if (name == job.name) return uid == job_uid;
+    if (!cluster.empty() && name == cluster) return true;
     const auto pod = pods.get({job.namespace_, std::string(name)});
     return pod != nullptr && is_ours(*pod);
   }
@@ -177,8 +188,23 @@ struct Follower::Impl {
     }
   }
 
+  /// On a full disk nothing can be written, so nothing moves on and no object says why.
+  Task<void> watch_disk(std::stop_token stop) {
+    bool said_so = false;
+    do {
+      std::error_code error;
+      const auto space = std::filesystem::space(home, error);
+      const bool full = !error && space.available < kLeastSpace;
+      if (full && !said_so)
+        console.warn(fmt::format("the disk of {} is full: nothing moves on until there is room",
+                                 home.string()));
+      said_so = full;
+    } while (co_await sleep(loop, kDiskInterval, stop));
+  }
+
   Task<JobEnd> run(std::stop_token stop) {
     Scope scope(loop);
+    scope.spawn("disk", watch_disk(scope.stop_token()));
     std::stop_callback forward(stop, [&] {
       ended.set({.cluster = cluster});
       changed.set(true);
@@ -201,8 +227,9 @@ struct Follower::Impl {
 };
 
 Follower::Follower(Loop& loop, Client& client, Random& random, const Console& console,
-                   kube::ObjectKey job)
-    : impl_(std::make_unique<Impl>(loop, client, random, console, std::move(job))) {}
+                   std::filesystem::path home, kube::ObjectKey job)
+    : impl_(
+          std::make_unique<Impl>(loop, client, random, console, std::move(home), std::move(job))) {}
 Follower::~Follower() = default;
 
 Task<JobEnd> Follower::run(std::stop_token stop) { return impl_->run(std::move(stop)); }

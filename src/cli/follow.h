@@ -7,6 +7,7 @@
 #include "cli/client.h"
 #include "cli/console.h"
 
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -21,7 +22,8 @@ struct JobEnd {
 
 class Follower {
  public:
-  Follower(Loop& loop, Client& client, Random& random, const Console& console, kube::ObjectKey job);
+  Follower(Loop& loop, Client& client, Random& random, const Console& console,
+           std::filesystem::path home, kube::ObjectKey job);
   ~Follower();
 
   /// Until the job has ended and its log is shown, or stopped.

@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <iostream>
 #include <regex>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 namespace manta::cli {
@@ -24,7 +26,9 @@ std::string with_place(const std::string& source, const std::string& message) {
 /// The field paths that a strict decoding error names: unknown field "spec.foo".
 std::vector<std::pair<std::string, std::string>> named_fields(const Error& error) {
   std::vector<std::pair<std::string, std::string>> found;
-  for (const auto& cause : error.causes) found.emplace_back(cause.field, cause.message);
+  // "<nil>" is the server's way of saying that it stopped looking: no field, so no line to show.
+  for (const auto& cause : error.causes)
+    if (cause.field != "<nil>") found.emplace_back(cause.field, cause.message);
   if (!found.empty()) return found;
   static const std::regex kNamed(R"re((unknown|duplicate) field "([^"]+)")re");
   for (std::sregex_iterator it(error.message.begin(), error.message.end(), kNamed), end; it != end;
@@ -62,6 +66,9 @@ Result<Manifest> load_manifest(const std::string& file) {
     text << std::cin.rdbuf();
     return parse_manifest("standard input", text.str());
   }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored))
+    return failed(ErrorCode::Invalid, file + ": is a directory, not a manifest");
   auto text = local::read_file(file);
   if (!text) return failed(text.error());
   return parse_manifest(file, std::move(*text));

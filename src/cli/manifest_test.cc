@@ -36,6 +36,10 @@ TEST(ParseManifest, RefusesWhatIsNoObject) {
   EXPECT_FALSE(parse_manifest("f", "# nothing\n"));
 }
 
+TEST(LoadManifest, AFolderIsNoManifest) {
+  EXPECT_EQ(load_manifest("/").error().message, "/: is a directory, not a manifest");
+}
+
 struct PlaceCase {
   std::size_t document;
   const char* field;
@@ -67,7 +71,8 @@ TEST(ExplainRejection, UnknownFieldsGetTheirPlaces) {
               .message = R"(strict decoding error: unknown field "spec.workers[1].replcas")"};
   EXPECT_EQ(explain_rejection(*manifest, 1, error),
             "job.yaml:15:5: spec.workers[1].replcas: unknown field");
-  error.causes = {{.field = "spec.workers", .message = "Required value"}};
+  error.causes = {{.field = "spec.workers", .message = "Required value"},
+                  {.field = "<nil>", .message = "some rules were not checked"}};
   EXPECT_EQ(explain_rejection(*manifest, 1, error), "job.yaml:13:3: spec.workers: Required value");
 }
 

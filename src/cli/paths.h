@@ -24,6 +24,8 @@ struct Paths {
   std::filesystem::path state() const { return home / "daemon.json"; }
   /// Held by the daemon as long as it lives; the kernel lets go of it.
   std::filesystem::path lock() const { return home / "daemon.lock"; }
+  /// Held by each `manta run`, see run_ticket.h.
+  std::filesystem::path runs() const { return home / "runs.lock"; }
   std::filesystem::path store() const { return home / "state.db"; }
   std::filesystem::path pki() const { return home / "pki"; }
   std::filesystem::path node() const { return home / "node"; }

@@ -9,6 +9,7 @@
 #include "cli/follow.h"
 #include "cli/launch.h"
 #include "cli/manifest.h"
+#include "cli/run_ticket.h"
 #include "cli/signals.h"
 #include "local/images/image_pull.h"
 
@@ -16,7 +17,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -51,6 +54,7 @@ struct RunState {
   const RunOptions& options;
   const Console& console;
   Client& client;
+  std::function<void()> abandon = {};  // for a second signal: what must still be done
   Manifest manifest = {};
   std::vector<AppliedObject> applied = {};
   std::stop_source stop = {};
@@ -154,7 +158,7 @@ Task<int> follow_job(RunState& run, Random& random) {
       run.timed_out = true;
       run.stop.request_stop();
     });
-  Follower follower(run.loop, run.client, random, run.console, job);
+  Follower follower(run.loop, run.client, random, run.console, run.paths.home, job);
   const auto end = co_await follower.run(run.stop.get_token());
   run.loop.cancel(timer);
   say_end(run, end, follower, job);
@@ -167,7 +171,8 @@ Task<int> follow_job(RunState& run, Random& random) {
 }
 
 int follow_with_signals(const Paths& paths, const RunOptions& options, const Console& console,
-                        Manifest manifest) {
+                        Manifest manifest, std::function<void()> abandon,
+                        std::optional<HeldSignals>& held) {
   AsioLoop loop;
   SystemRandom random;
   auto client = Client::open(loop, paths);
@@ -180,13 +185,60 @@ int follow_with_signals(const Paths& paths, const RunOptions& options, const Con
                .options = options,
                .console = console,
                .client = **client,
+               .abandon = std::move(abandon),
                .manifest = std::move(manifest)};
   StopSignals signals(loop, [&run](int) {
     // A second one: the user has had enough of our tidying up.
-    if (++run.signals > 1) ::_exit(kInterrupted);
+    if (++run.signals > 1) {
+      run.abandon();
+      ::_exit(kInterrupted);
+    }
     run.stop.request_stop();
   });
-  return run_to_end(loop, follow_job(run, random));
+  held.reset();
+  const int code = run_to_end(loop, follow_job(run, random));
+  held.emplace();
+  return code;
+}
+
+int give_up(const Error& error) {
+  print_error(error.message);
+  return error.code == ErrorCode::Cancelled ? kInterrupted : kFailed;
+}
+
+/// Starts the daemon unless it runs, and stops it when it was there for runs only and no other run
+/// needs it. Signals are held back but while the job is followed, so that none falls between two
+/// steps and leaves a daemon nobody asked for.
+int run_on_daemon(const Paths& paths, const RunOptions& options, const Console& console,
+                  Manifest manifest) {
+  std::optional<HeldSignals> held(std::in_place);
+  auto ticket = RunTicket::take(paths, *held);
+  if (!ticket) return give_up(ticket.error());
+  auto launched = launch_daemon(paths, {.for_runs = !options.keep}, *held);
+  if (!launched) return give_up(launched.error());
+  auto& state = launched->state;
+  if (state.control_plane_only) {
+    print_error("the running manta is a control plane only, no Pod would start; manta down first");
+    return kFailed;
+  }
+  if (launched->ours) console.say(fmt::format("manta is up ({})", state.server));
+  if (options.keep && state.for_runs) {
+    state.for_runs = false;
+    if (auto stays = write_state(paths, state); !stays) return give_up(stays.error());
+  }
+  const auto tell_to_stop = [&] {
+    const auto now = running_daemon(paths);  // by now somebody may have asked for it to stay
+    if (!now || !now->for_runs || !ticket->is_last()) return false;
+    tell_daemon_to_stop(paths);
+    return true;
+  };
+  const int code =
+      follow_with_signals(paths, options, console, std::move(manifest), tell_to_stop, held);
+  const bool stops = tell_to_stop();
+  held.reset();
+  if (!stops) return code;
+  if (auto stopped = stop_daemon(paths); !stopped) print_error(stopped.error().message);
+  return code;
 }
 
 }  // namespace
@@ -214,24 +266,7 @@ int run_file(const Paths& paths, const RunOptions& options) {
     print_error(image.error().message);
     return kFailed;
   }
-  const auto running = running_daemon(paths);
-  if (running && running->control_plane_only) {
-    print_error("the running manta is a control plane only, no Pod would start; manta down first");
-    return kFailed;
-  }
-  if (!running) {
-    const auto started = launch_daemon(paths, {});
-    if (!started) {
-      print_error(started.error().message);
-      return kFailed;
-    }
-    console.say(fmt::format("manta is up ({})", started->server));
-  }
-  const int code = follow_with_signals(paths, options, console, std::move(*manifest));
-  if (!running && !options.keep) {
-    if (auto stopped = stop_daemon(paths); !stopped) print_error(stopped.error().message);
-  }
-  return code;
+  return run_on_daemon(paths, options, console, std::move(*manifest));
 }
 
 }  // namespace manta::cli

@@ -2,6 +2,7 @@
 import signal
 import textwrap
 
+import pytest
 import yaml
 from conftest import SAMPLES, network_links, wait_for
 
@@ -82,6 +83,50 @@ def test_interrupt_cleans_up_at_once(manta):
     assert not manta.is_running()
     manta.assert_nothing_left()
     assert network_links() == links
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interrupt_while_the_daemon_starts(manta, number):
+    links = network_links()
+    run = manta.start("run", SAMPLE)
+    wait_for("the daemon's lock", (manta.home / "daemon.lock").exists)
+    run.send_signal(number)
+    _, err = run.communicate(timeout=30)
+    assert run.returncode == 130, err
+    assert not manta.is_running()
+    manta.assert_nothing_left()
+    assert network_links() == links
+
+
+def test_closed_output_does_not_leave_the_daemon(manta):
+    run = manta.start("run", "--timeout", 8, SAMPLE)
+    run.stderr.close()
+    run.stdout.close()
+    assert run.wait(timeout=60) == 124
+    assert not manta.is_running()
+    manta.assert_nothing_left()
+    run.stdout = run.stderr = None
+
+
+def test_two_runs_share_a_daemon_and_the_last_one_stops_it(manta, tmp_path):
+    path = edited(tmp_path, lambda job: job["metadata"].update(name="second"))
+    first = manta.start("run", SAMPLE)
+    second = manta.start("run", path)
+    wait_for("both heads", lambda: manta.kubectl("get", "pods", "-o", "name").stdout.count("-head-") == 2)
+    first.send_signal(signal.SIGINT)
+    first.communicate(timeout=30)
+    assert manta.is_running(), "the other run still needs it"
+    second.send_signal(signal.SIGINT)
+    second.communicate(timeout=30)
+    assert not manta.is_running()
+    manta.assert_nothing_left()
+
+
+def test_runs_leave_no_files_of_their_pods(manta):
+    for _ in range(2):
+        manta("run", "--timeout", 3, SAMPLE, check=False)
+    manta.up()
+    wait_for("the sweep", lambda: not list(manta.home.glob("node/pods/*")) + list(manta.home.glob("node/logs/*")))
 
 
 def write(tmp_path, text):

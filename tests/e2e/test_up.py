@@ -23,6 +23,14 @@ def test_up_is_idempotent_and_down_leaves_nothing(manta):
     assert network_links() == links
 
 
+def test_two_ups_at_once_are_one(manta):
+    both = [manta.start("up", "--port", "0") for _ in range(2)]
+    for up in both:
+        out, err = up.communicate(timeout=60)
+        assert up.returncode == 0, err
+        assert "manta is up" in out
+
+
 def test_objects_survive_a_restart_and_not_a_purge(manta):
     manta.up()
     manta.make("ConfigMap", "mine", {"a": "b"})
