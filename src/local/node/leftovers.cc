@@ -93,4 +93,15 @@ Result<void> write_host_names(const NodeOptions& options, const std::string& mar
   return {};
 }
 
+std::vector<std::string> abandoned_pod_files(const std::string& state_folder,
+                                             const std::set<std::string>& uids) {
+  std::vector<std::string> paths;
+  for (const auto& uid : list_folder(state_folder + "/pods"))
+    if (!uids.contains(uid)) paths.push_back(state_folder + "/pods/" + uid);
+  for (const auto& name : list_folder(state_folder + "/logs"))  // NAMESPACE_POD_UID
+    if (!uids.contains(name.substr(name.rfind('_') + 1)))
+      paths.push_back(state_folder + "/logs/" + name);
+  return paths;
+}
+
 }  // namespace manta::local

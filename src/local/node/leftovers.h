@@ -5,6 +5,7 @@
 #include "base/result.h"
 #include "local/node/node_options.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,5 +19,10 @@ void remove_leftovers(const NodeOptions& options, const std::string& marker);
 /// Replaces (or without entries removes) our block in the host's hosts file.
 Result<void> write_host_names(const NodeOptions& options, const std::string& marker,
                               const std::vector<struct HostsEntry>& entries);
+
+/// Folders and logs of Pods that are none of `uids`: they were deleted while no node was there to
+/// see it.
+std::vector<std::string> abandoned_pod_files(const std::string& state_folder,
+                                             const std::set<std::string>& uids);
 
 }  // namespace manta::local

@@ -87,6 +87,7 @@ struct Node::Impl {
   Task<void> run_worker(PodWorker& worker);
   Task<void> report_unusable(kube::ObjectKey key, std::string uid, std::string why);
   void services_changed();
+  Task<void> remove_abandoned_files();
   void update_names();
   PodWorker* worker(const ContainerTarget& target);
 };
@@ -189,6 +190,7 @@ Task<Result<void>> Node::start() {
     co_await sleep(self.loop, std::chrono::milliseconds{5});
   self.scope.spawn("reflect", kube::reflect(self.loop, self.api, self.pods, self.random,
                                             self.scope.stop_token()));
+  self.pods.when_synced([&self] { self.scope.spawn("sweep", self.remove_abandoned_files()); });
   self.scope.spawn("heartbeat", self.keep_alive(self.scope.stop_token()));
   co_return Result<void>{};
 }
@@ -313,6 +315,14 @@ Task<void> Node::Impl::report_unusable(kube::ObjectKey key, std::string uid, std
   if (!patched)
     log::warn("cannot report a Pod that cannot be run",
               {{"pod", key.to_string()}, {"why", why}, {"error", patched.error().message}});
+}
+
+Task<void> Node::Impl::remove_abandoned_files() {
+  std::set<std::string> known;
+  for (const auto& pod : all_of(pods)) known.insert(pod->meta.uid);
+  for (const auto& [uid, worker] : workers) known.insert(uid);
+  auto paths = abandoned_pod_files(options().state_folder, known);
+  if (!paths.empty()) co_await remove_paths(context.helpers, std::move(paths));
 }
 
 /// Many changes come at once; the files are written a moment later, once.

@@ -1,6 +1,7 @@
 // The smaller pure parts of the node: hosts files, service rules, cgroup numbers, addresses, QoS,
 // wget.
 #include "local/node/cgroups.h"
+#include "local/node/leftovers.h"
 #include "local/node/network.h"
 #include "local/node/pod_spec.h"
 #include "local/node/prober.h"
@@ -9,7 +10,10 @@
 #include "local/node/wget.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <set>
 
 namespace manta::local {
@@ -201,6 +205,20 @@ TEST(Wget, UnderstandsWhatRaysProbesSay) {
   EXPECT_TRUE(call->quiet);
   const char* secure[] = {"wget", "https://x"};
   EXPECT_FALSE(parse_wget(2, secure));
+}
+
+TEST(Leftovers, FilesOfPodsThatAreNoMore) {
+  char name[] = "/tmp/manta-node-XXXXXX";
+  ASSERT_NE(mkdtemp(name), nullptr);
+  const std::string folder = name;
+  for (const auto* path :
+       {"/pods/a-1/volumes", "/pods/b-2", "/logs/ns_pod_a-1/c", "/logs/ns_x_b-2"})
+    std::filesystem::create_directories(folder + path);
+  auto paths = abandoned_pod_files(folder, {"a-1"});
+  std::ranges::sort(paths);
+  EXPECT_EQ(paths, (std::vector<std::string>{folder + "/logs/ns_x_b-2", folder + "/pods/b-2"}));
+  EXPECT_TRUE(abandoned_pod_files(folder + "/none", {}).empty());
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -163,7 +163,7 @@ Task<void> PodWorker::run(std::stop_token stop) {
   scope_.request_stop();
   volumes_stop_.request_stop();
   co_await scope_.join();
-  if (!node_stops_) {
+  if (!node_stops_ || gone_) {
     const auto logs =
         fmt::format("{}/logs/{}_{}_{}", node_.options.state_folder, spec_->meta.key.namespace_,
                     spec_->meta.key.name, spec_->meta.uid);
