@@ -31,6 +31,10 @@ namespace {
 
 constexpr std::size_t kMaxHead = 64 << 10;
 constexpr std::size_t kMaxBody = 16 << 20;
+constexpr std::size_t kMaxChunkLine = 256;  // a chunk's length and what may follow it
+/// Who has not sent a whole head, or the body it announced, by then is not waited for any longer.
+constexpr Duration kHeadPatience = std::chrono::seconds{90};
+constexpr Duration kBodyPatience = std::chrono::seconds{60};
 
 std::string_view reason_phrase(int status) {
   switch (status) {
@@ -106,16 +110,33 @@ std::string head_of(const HttpAnswer& answer, std::string_view framing, bool kee
   return head + "\r\n";
 }
 
-enum class ReadEnd { Request, Closed, Bad };
+enum class ReadEnd { Request, Closed, Bad, TooLarge };
 
-/// Reads one request's head and body.
+/// Closes a connection that is still being read from when its time is over.
+class ReadDeadline {
+ public:
+  ReadDeadline(Loop& loop, const ConnectionPtr& connection, Duration patience)
+      : loop_(loop), timer_(loop.after(patience, [weak = std::weak_ptr(connection)] {
+          if (auto live = weak.lock()) live->close();
+        })) {}
+  ~ReadDeadline() { loop_.cancel(timer_); }
+  ReadDeadline(const ReadDeadline&) = delete;
+  ReadDeadline& operator=(const ReadDeadline&) = delete;
+
+ private:
+  Loop& loop_;
+  Loop::TimerId timer_;
+};
+
+/// Reads one request: its head first, so that nobody's body is kept who may not send one.
 struct RequestReader {
   BufferedReader& reader;
   HttpRequest request = {};
   bool keep_alive = true;
   std::string problem = {};
 
-  Task<ReadEnd> read() {
+  Task<ReadEnd> read_head(Loop& loop) {
+    const ReadDeadline deadline(loop, reader.shared(), kHeadPatience);
     std::size_t end;
     while ((end = reader.buffer().find("\r\n\r\n")) == std::string::npos) {
       if (reader.buffer().size() > kMaxHead) {
@@ -126,7 +147,16 @@ struct RequestReader {
     }
     const std::string head = reader.buffer().substr(0, end);
     reader.buffer().erase(0, end + 4);
-    if (!parse_head(head)) co_return ReadEnd::Bad;
+    co_return parse_head(head) ? ReadEnd::Request : ReadEnd::Bad;
+  }
+
+  bool has_body() const {
+    return request.headers.contains("transfer-encoding") ||
+           request.headers.contains("content-length");
+  }
+
+  Task<ReadEnd> read_body(Loop& loop) {
+    const ReadDeadline deadline(loop, reader.shared(), kBodyPatience);
     const auto& headers = request.headers;
     if (auto expect = headers.find("expect");
         expect != headers.end() && lower(expect->second) == "100-continue")
@@ -142,7 +172,7 @@ struct RequestReader {
     auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), size);
     if (code != std::errc() || stop != text.data() + text.size())
       co_return bad("Content-Length is no number");
-    if (size > kMaxBody) co_return bad("the request's body is too long");
+    if (size > kMaxBody) co_return too_large();
     auto body = co_await reader.take(size);
     if (!body) co_return ReadEnd::Closed;
     request.body = std::move(*body);
@@ -153,6 +183,10 @@ struct RequestReader {
   ReadEnd bad(std::string why) {
     problem = std::move(why);
     return ReadEnd::Bad;
+  }
+  ReadEnd too_large() {
+    problem = fmt::format("Request entity too large: limit is {}", kMaxBody);
+    return ReadEnd::TooLarge;
   }
 
   bool parse_head(const std::string& head) {
@@ -184,14 +218,16 @@ struct RequestReader {
   Task<ReadEnd> read_chunks() {
     while (true) {
       std::size_t end;
-      while ((end = reader.buffer().find("\r\n")) == std::string::npos)
+      while ((end = reader.buffer().find("\r\n")) == std::string::npos) {
+        if (reader.buffer().size() > kMaxChunkLine) co_return bad("a chunk's length is no number");
         if (!co_await reader.fill()) co_return ReadEnd::Closed;
+      }
       std::size_t size = 0;
       const std::string line = reader.buffer().substr(0, end);
       auto [stop, code] = std::from_chars(line.data(), line.data() + line.size(), size, 16);
       if (code != std::errc()) co_return bad("a chunk's length is no number");
       reader.buffer().erase(0, end + 2);
-      if (request.body.size() + size > kMaxBody) co_return bad("the request's body is too long");
+      if (size > kMaxBody - request.body.size()) co_return too_large();
       auto chunk = co_await reader.take(size + 2);
       if (!chunk) co_return ReadEnd::Closed;
       if (size == 0) co_return ReadEnd::Request;
@@ -338,14 +374,22 @@ Task<void> serve_http(std::shared_ptr<const SessionContext> context, ConnectionP
   auto reader = std::make_shared<BufferedReader>(connection);
   while (true) {
     RequestReader incoming{*reader};
-    const auto end = co_await incoming.read();
-    if (end == ReadEnd::Closed) break;
+    auto end = co_await incoming.read_head(context->loop);
     HttpAnswer answer;
     auto& request = incoming.request;
-    if (end == ReadEnd::Bad) {
+    std::optional<Caller> caller;
+    if (end == ReadEnd::Request) caller = authenticate(*context, request);
+    const bool allowed = caller || is_public(request.target);
+    if (end == ReadEnd::Request && caller) end = co_await incoming.read_body(context->loop);
+    if (end == ReadEnd::Closed) break;
+    // A body that was not read to its end would be taken for the next request.
+    if (end != ReadEnd::Request || (!caller && incoming.has_body())) incoming.keep_alive = false;
+    if (end == ReadEnd::TooLarge) {
+      answer = HttpRouter::error_answer(
+          {.code = ErrorCode::TooLarge, .message = incoming.problem, .http_status = 413});
+    } else if (end == ReadEnd::Bad) {
       answer = HttpRouter::error_answer(bad_request(incoming.problem));
-      incoming.keep_alive = false;
-    } else if (auto caller = authenticate(*context, request); caller || is_public(request.target)) {
+    } else if (allowed) {
       if (caller) request.caller = *caller;
       answer = context->api.router().handle(request);
     } else {

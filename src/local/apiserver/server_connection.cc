@@ -155,8 +155,14 @@ class TcpAcceptor final : public Acceptor {
               handshake(loop_, context_, std::move(socket), serve_);
             else
               (*serve_)(std::make_shared<Plain>(loop_, std::move(socket)));
+            accept();
+            return;
           }
-          accept();
+          // Out of file descriptors, most likely: the connection waits in the queue, and asking for
+          // it at once again would fail as fast, over and over.
+          loop_.after(std::chrono::milliseconds{100}, [this, alive] {
+            if (!alive.expired()) accept();
+          });
         });
   }
 
