@@ -4,6 +4,7 @@
 #include <boost/json/string.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace manta {
@@ -106,7 +107,26 @@ bool is_prefix(const Tokens& a, const Tokens& b) {
   return a.size() < b.size() && std::equal(a.begin(), a.end(), b.begin());
 }
 
-Result<void> apply(Json& root, const Json& operation) {
+/// What copies may add up to: a dozen of them, each copying what the last one made, would fill the
+/// memory. The limits are the API server's.
+constexpr std::size_t kMaxCopied = 3u << 20;
+constexpr std::size_t kMaxOperations = 10'000;
+/// As deep as what is read may nest.
+constexpr int kMaxDepth = 128;
+
+bool deeper_than(const Json& value, int depth) {
+  if (const auto* object = value.if_object())
+    return depth == 0 || std::ranges::any_of(*object, [depth](const auto& member) {
+             return deeper_than(member.value(), depth - 1);
+           });
+  if (const auto* array = value.if_array())
+    return depth == 0 || std::ranges::any_of(*array, [depth](const Json& element) {
+             return deeper_than(element, depth - 1);
+           });
+  return false;
+}
+
+Result<void> apply(Json& root, const Json& operation, std::size_t& copied) {
   const auto op = string_at(operation, {"op"});
   const auto path = pointer_of(operation, "path");
   if (!path) return failed(path.error());
@@ -127,7 +147,12 @@ Result<void> apply(Json& root, const Json& operation) {
     }
     const Json* source = lookup(root, *from, from->size());
     if (!source) return missing();
-    return add(root, *path, *source);
+    copied += dump_json(*source).size();
+    if (copied > kMaxCopied)
+      return failed(ErrorCode::TooLarge,
+                    fmt::format("the copies add up to more than {} bytes", kMaxCopied));
+    Json copy = *source;
+    return add(root, *path, std::move(copy));
   }
   if (op != "add" && op != "replace" && op != "test")
     return failed(ErrorCode::BadRequest,
@@ -151,14 +176,22 @@ Result<void> apply(Json& root, const Json& operation) {
 Result<void> json_patch(Json& target, const Json& operations) {
   const auto* list = operations.if_array();
   if (!list) return failed(ErrorCode::BadRequest, "a JSON patch must be an array of operations");
+  if (list->size() > kMaxOperations)
+    return failed(ErrorCode::TooLarge,
+                  fmt::format("a JSON patch of {} operations; the allowed maximum is {}",
+                              list->size(), kMaxOperations));
   Json work = target;
+  std::size_t copied = 0;
   for (std::size_t i = 0; i < list->size(); ++i) {
-    auto applied = apply(work, (*list)[i]);
+    auto applied = apply(work, (*list)[i], copied);
     if (!applied)
       return failed(
           applied.error().in(fmt::format("operation {} ({} {})", i, string_at((*list)[i], {"op"}),
                                          string_at((*list)[i], {"path"}))));
   }
+  if (deeper_than(work, kMaxDepth))
+    return failed(ErrorCode::Invalid,
+                  fmt::format("the patched object is nested more than {} levels deep", kMaxDepth));
   target = std::move(work);
   return {};
 }

@@ -133,6 +133,31 @@ TEST(JsonPatch, Operations) {
   }
 }
 
+TEST(JsonPatch, CopiesOfCopiesAndEndlessNestingAreRefused) {
+  JsonArray doubling{JsonObject{{"op", "add"}, {"path", "/d"}, {"value", JsonArray{"0123456789"}}}};
+  for (int i = 0; i < 60; ++i)
+    doubling.push_back(JsonObject{{"op", "copy"}, {"from", "/d"}, {"path", "/d/-"}});
+  Json target = json("{}");
+  auto applied = json_patch(target, doubling);
+  ASSERT_FALSE(applied);
+  EXPECT_EQ(applied.error().code, ErrorCode::TooLarge);
+
+  JsonArray nesting{JsonObject{{"op", "add"}, {"path", "/a"}, {"value", 1}}};
+  for (int i = 0; i < 200; ++i) {
+    nesting.push_back(JsonObject{{"op", "add"}, {"path", "/b"}, {"value", JsonObject{}}});
+    nesting.push_back(JsonObject{{"op", "move"}, {"from", "/a"}, {"path", "/b/a"}});
+    nesting.push_back(JsonObject{{"op", "move"}, {"from", "/b"}, {"path", "/a"}});
+  }
+  applied = json_patch(target, nesting);
+  ASSERT_FALSE(applied);
+  EXPECT_NE(applied.error().message.find("levels deep"), std::string::npos);
+
+  applied = json_patch(target, JsonArray(10'001, JsonObject{}));
+  ASSERT_FALSE(applied);
+  EXPECT_EQ(applied.error().code, ErrorCode::TooLarge);
+  EXPECT_EQ(dump_json(target), "{}");
+}
+
 TEST(JsonPatch, AFailureLeavesTheTargetAndNamesTheOperation) {
   const char* patches[] = {
       R"([{"op":"add","path":"/x","value":1},{"op":"test","path":"/a","value":2}])",
