@@ -25,7 +25,7 @@ may_not operator local cli
 
 # Planners are pure: no clock, chance, environment or log.
 grep -rnE 'getenv|system_clock::now|steady_clock::now|std::random|log::(debug|info|warn|error)' src/controllers src/ray --include='*.cc' --include='*.h' |
-  grep -v _test.cc && complain "lint: src/ray and src/controllers are pure"
+  grep -vE '_test\.cc|os\.getenv' && complain "lint: src/ray and src/controllers are pure"  # os.getenv: a script for Pods
 
 # Nothing of this machine in tracked files.
 git grep -nE '(^|[^a-z.])/(w[o]rk|f[a]rm|h[o]me/[a-z]+/[a-z])/' -- ':!*.md' | grep -vE '/h[o]me/ray/' && complain "lint: a path of this machine"
