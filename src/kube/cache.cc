@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -37,16 +38,6 @@ StringMap labels_of(const Json& object) {
   for (const auto& [key, value] : object_at(object, {"metadata", "labels"}))
     if (value.is_string()) labels.emplace(key, std::string_view(value.get_string()));
   return labels;
-}
-
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (true) {
-    const auto end = text.find(separator);
-    parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
 }
 
 // Field selectors compare text; an absent field reads as "", a number or a boolean as it prints.

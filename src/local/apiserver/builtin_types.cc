@@ -1,4 +1,5 @@
 #include "base/result.h"
+#include "base/text.h"
 #include "local/apiserver/schema.h"
 
 #include <map>
@@ -11,16 +12,6 @@ namespace {
 constexpr std::string_view kLines[] = {
 #include "local/apiserver/builtin_types.inc"
 };
-
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (true) {
-    const auto end = text.find(separator);
-    parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
 
 std::uint16_t number(std::string_view text) {
   std::uint16_t value = 0;

@@ -1,5 +1,6 @@
 #include "local/apiserver/kinds.h"
 
+#include "base/text.h"
 #include "fmt/format.h"
 #include "local/apiserver/crd.h"
 #include "local/apiserver/strategy.h"
@@ -20,15 +21,9 @@ constexpr Row kRows[] = {
 #include "local/apiserver/builtin_resources.inc"
 };
 
-std::vector<std::string> split(std::string_view text) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const auto end = text.find(',');
-    parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
-  }
-  return parts;
+/// Names behind commas; none in an empty text.
+std::vector<std::string> names_in(std::string_view text) {
+  return text.empty() ? std::vector<std::string>() : split(text, ',');
 }
 
 std::string prefix_of(std::string_view group, std::string_view plural) {
@@ -77,7 +72,7 @@ Kinds::Kinds(BuiltinTypes& types) {
       auto& list = subresources_[key];
       list.push_back({std::string(row.name.substr(slash + 1)), std::string(row.kind),
                       std::string(row.sub_group), std::string(row.sub_version), row.namespaced,
-                      split(row.verbs)});
+                      names_in(row.verbs)});
       if (list.back().name == "status")
         if (auto found = kinds_.find(key); found != kinds_.end())
           std::const_pointer_cast<Kind>(found->second)->has_status = true;
@@ -88,9 +83,9 @@ Kinds::Kinds(BuiltinTypes& types) {
                       std::string(row.kind), row.namespaced};
     kind->singular = row.singular;
     kind->list_kind = std::string(row.kind) + "List";
-    kind->short_names = split(row.short_names);
-    kind->categories = split(row.categories);
-    kind->verbs = split(row.verbs);
+    kind->short_names = names_in(row.short_names);
+    kind->categories = names_in(row.categories);
+    kind->verbs = names_in(row.verbs);
     kind->prefix = prefix_of(row.group, row.name);
     kind->storage_version = row.group == "events.k8s.io" ? "v1" : kind->resource.api_version();
     kind->schema = types.find(row.type);

@@ -1,0 +1,24 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+namespace manta {
+namespace {
+
+TEST(Split, KeepsEmptyParts) {
+  using Parts = std::vector<std::string>;
+  EXPECT_EQ(split("a,b", ','), (Parts{"a", "b"}));
+  EXPECT_EQ(split(",a,,", ','), (Parts{"", "a", "", ""}));
+  EXPECT_EQ(split("", ','), (Parts{""}));
+}
+
+TEST(Trim, TakesBlanksFromTheEndsOnly) {
+  EXPECT_EQ(trim(" \ta b\t "), "a b");
+  EXPECT_EQ(trim("a\n"), "a\n");
+  EXPECT_EQ(trim("\t a ", " "), "\t a");
+  EXPECT_EQ(trim(" \t "), "");
+  EXPECT_EQ(trim(""), "");
+}
+
+}  // namespace
+}  // namespace manta
