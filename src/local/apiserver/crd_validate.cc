@@ -18,26 +18,11 @@ std::string child(const std::string& path, std::string_view name) {
   return path.empty() ? std::string(name) : fmt::format("{}.{}", path, name);
 }
 
-std::string_view kind_of(const Json& value) {
-  switch (value.kind()) {
-    case boost::json::kind::object:
-      return "object";
-    case boost::json::kind::array:
-      return "array";
-    case boost::json::kind::string:
-      return "string";
-    case boost::json::kind::bool_:
-      return "boolean";
-    case boost::json::kind::null:
-      return "null";
-    case boost::json::kind::int64:
-      return "integer";
-    case boost::json::kind::uint64:
-      return "float64";
-    case boost::json::kind::double_:
-      return "float64";
-  }
-  return "";
+/// JSON Schema's name of a value's type, as the validator's messages have it.
+std::string_view schema_kind(const Json& value) {
+  if (value.is_bool()) return "boolean";
+  if (value.is_int64()) return "integer";
+  return value.is_number() ? "float64" : go_kind(value);
 }
 
 bool is_whole(const Json& value) {
@@ -123,8 +108,8 @@ class Structure {
  private:
   void wrong_type(const std::string& path, std::string_view expected, const Json& value) {
     errors_.type_invalid(
-        path.empty() ? "<nil>" : path, Json(kind_of(value)),
-        fmt::format("{} in body must be of type {}: \"{}\"", path, expected, kind_of(value)));
+        path.empty() ? "<nil>" : path, Json(schema_kind(value)),
+        fmt::format("{} in body must be of type {}: \"{}\"", path, expected, schema_kind(value)));
   }
 
   bool type(const Json& value, const Schema& schema, const std::string& path) {
@@ -330,7 +315,7 @@ class Rules {
     if (!holds) {
       errors_.add(
           where, "FieldValueInvalid",
-          fmt::format("Invalid value: \"{}\": {} evaluating rule: {}", kind_of(value),
+          fmt::format("Invalid value: \"{}\": {} evaluating rule: {}", schema_kind(value),
                       holds.error().message, rule.message.empty() ? rule.rule : rule.message));
       return;
     }

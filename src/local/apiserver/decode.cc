@@ -3,6 +3,7 @@
 #include "base/quantity.h"
 #include "base/time.h"
 #include "fmt/format.h"
+#include "local/apiserver/field_errors.h"
 
 #include <cmath>
 #include <limits>
@@ -23,23 +24,6 @@ struct Place {
   }
   Place item(std::size_t index) const { return {go, fmt::format("{}[{}]", path, index), owner}; }
 };
-
-std::string_view go_kind(const Json& value) {
-  switch (value.kind()) {
-    case boost::json::kind::object:
-      return "object";
-    case boost::json::kind::array:
-      return "array";
-    case boost::json::kind::string:
-      return "string";
-    case boost::json::kind::bool_:
-      return "bool";
-    case boost::json::kind::null:
-      return "null";
-    default:
-      return "number";
-  }
-}
 
 std::string go_type(const Schema& schema) {
   if (!schema.go_type.empty()) return "v1." + schema.go_type;

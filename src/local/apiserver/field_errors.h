@@ -41,6 +41,8 @@ class FieldErrors {
 /// Go's %q for the strings that reach messages, and %v for the rest.
 std::string go_quote(std::string_view text);
 std::string go_value(const Json& value);
+/// What encoding/json calls a value: "bool", "number".
+std::string_view go_kind(const Json& value);
 
 /// "pods", or "rayclusters.ray.io": how messages name a resource and a kind.
 std::string qualified_resource(const kube::Resource& resource);
@@ -52,18 +54,5 @@ Error conflict(const kube::Resource& resource, std::string_view name, std::strin
 Error forbidden(const kube::Resource& resource, std::string_view name, std::string_view why);
 Error bad_request(std::string message);
 Error object_modified(const kube::Resource& resource, std::string_view name);
-
-// Name rules; empty when the text is right, else what the server says.
-std::string check_dns1123_label(std::string_view text);
-std::string check_dns1123_subdomain(std::string_view text);
-std::string check_dns1035_label(std::string_view text);
-std::string check_qualified_name(
-    std::string_view text);  // label and annotation keys; may be two texts joined by "; "
-std::string check_label_key(std::string_view text);
-std::string check_label_value(std::string_view text);
-
-/// Labels, annotations, owners, finalizers, names: the same for all kinds.
-void validate_metadata(const Json& object, bool namespaced, bool name_is_label,
-                       FieldErrors& errors);
 
 }  // namespace manta::local

@@ -2,17 +2,15 @@
 // and over HTTP. Nothing here waits: one thread, one store, a verb runs to its end.
 #pragma once
 
-#include "base/async.h"
 #include "base/loop.h"
 #include "base/random.h"
 #include "kube/api.h"
 #include "local/apiserver/api_server.h"
 #include "local/apiserver/kinds.h"
 #include "local/apiserver/store.h"
+#include "local/apiserver/watch_hub.h"
 #include "local/pod_backend.h"
 
-#include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,94 +26,12 @@ struct Context {
   bool created = false;  // HTTP 201
 };
 
-/// A page of objects as stored text, in key order. `convert` says that the text is in another
-/// version than asked for.
+/// A page of objects as stored text, in key order.
 struct ListPage {
   std::vector<SharedText> items = {};
   std::string resource_version = {};
   std::string continue_ = {};
   std::optional<std::int64_t> remaining = {};
-};
-
-/// One event of a watch. The text is the object as asked for; `object` the same, parsed once and
-/// shared by all watchers.
-struct WatchItem {
-  kube::WatchEventType type = kube::WatchEventType::Added;
-  std::shared_ptr<const Json> object = {};
-};
-
-struct WatchOptions {
-  bool bookmarks = true;
-  bool send_initial = false;  // sendInitialEvents: state first, then a marked bookmark
-};
-
-/// Which objects a list or watch wants.
-class Selection {
- public:
-  /// Refuses fields that the kind cannot be selected by.
-  static Result<Selection> parse(const Kind& kind, const std::string& labels,
-                                 const std::string& fields);
-  bool everything() const { return labels_.empty() && fields_.empty(); }
-  bool matches(const Json& object) const;
-  /// False only when the text cannot match: a cheap look before parsing.
-  bool may_match(std::string_view text) const;
-  /// The one name that metadata.name is compared with, if it is.
-  std::optional<std::string> only_name() const;
-
- private:
-  struct FieldTerm {
-    std::string field;
-    std::string value;
-    bool equal = true;
-  };
-  kube::LabelSelector labels_ = {};
-  std::vector<FieldTerm> fields_ = {};
-  std::vector<std::string> needles_ = {};
-};
-
-class Watcher {
- public:
-  Watcher(Loop& loop, KindPtr kind, std::string prefix, Selection selection);
-
-  /// The next event; nothing when the stream has ended.
-  auto next() { return queue_.next(); }
-  void end() { queue_.close(); }
-  std::size_t queued() const { return queue_.size(); }
-  /// Set when the stream ended for a reason: Expired when the reader was too slow.
-  const std::optional<Error>& error() const { return error_; }
-
- private:
-  friend class WatchHub;
-  static constexpr std::size_t kMaxQueued = 20'000;
-
-  KindPtr kind_;
-  std::string prefix_;
-  Selection selection_;
-  Channel<WatchItem> queue_;
-  std::optional<Error> error_ = {};
-  bool bookmarks_ = true;
-  Revision told_ = 0;  // the newest revision that the reader knows of
-};
-
-/// Hands the store's changes to watchers, each parsed once.
-class WatchHub {
- public:
-  WatchHub(Loop& loop, Store& store);
-  Result<std::shared_ptr<Watcher>> open(KindPtr kind, const kube::WatchRequest& request,
-                                        WatchOptions options);
-  /// Ends every watch of a kind that is gone or changed.
-  void end_all(std::string_view prefix);
-  std::size_t size() const;
-
- private:
-  void offer(Watcher& watcher, const StoreChange& change, std::shared_ptr<const Json>& before,
-             std::shared_ptr<const Json>& after);
-  Result<void> send_state(Watcher& watcher, bool mark_end);
-
-  Loop& loop_;
-  Store& store_;
-  std::vector<std::weak_ptr<Watcher>> watchers_ = {};
-  std::shared_ptr<void> subscription_ = {};
 };
 
 class Rest {
@@ -161,11 +77,16 @@ class Rest {
   friend Result<Json> apply_patch(Rest& rest, const Kind& kind, const Json* current,
                                   kube::Request& request, Context& context);
 
+  /// apiVersion and kind must be those of the collection.
+  static Result<void> check_type(const Kind& kind, const Json& body);
+  /// The body as it would be stored: canonical, pruned, with a CRD's defaults. Unknown fields fail,
+  /// warn or go unsaid, as the request wants.
   Result<Json> decode(const Kind& kind, const Json& body, const kube::Request& request,
                       Context& context);
   Result<void> check_namespace(const Kind& kind, std::string_view namespace_,
                                std::string_view name);
-  Result<void> check_new(const Kind& kind, const Json& object, const Json* old);
+  /// Everything that a stored object must satisfy; `old` is what it replaces, if it does.
+  Result<void> check_object(const Kind& kind, const Json& object, const Json* old);
   Result<Json> write(const Kind& kind, Json object, bool dry_run);
   Result<Json> erase(const Kind& kind, Json object, bool dry_run);
   /// The common end of update and patch: `wanted` replaces `current` under the rules of the

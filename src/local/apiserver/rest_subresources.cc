@@ -60,6 +60,15 @@ Json scale_of(const Kind& kind, const ScalePaths& paths, const Json& object) {
                     {"status", std::move(status)}};
 }
 
+/// The answer to a POST that makes no object of its own.
+Json created_status() {
+  return JsonObject{{"kind", "Status"},
+                    {"apiVersion", "v1"},
+                    {"metadata", JsonObject{}},
+                    {"status", "Success"},
+                    {"code", 201}};
+}
+
 }  // namespace
 
 Result<Json> Rest::scale(const Kind& kind, kube::Request& request, Context& context) {
@@ -134,11 +143,7 @@ Result<Json> Rest::bind(const kube::Request& request, Context& context) {
   auto written = write(*pods, std::move(object), request.dry_run);
   if (!written) return written;
   context.created = true;
-  return Json(JsonObject{{"kind", "Status"},
-                         {"apiVersion", "v1"},
-                         {"metadata", JsonObject{}},
-                         {"status", "Success"},
-                         {"code", 201}});
+  return created_status();
 }
 
 Result<Json> Rest::evict(const Kind& kind, kube::Request& request, Context& context) {
@@ -155,11 +160,7 @@ Result<Json> Rest::evict(const Kind& kind, kube::Request& request, Context& cont
   auto removed = remove(kind, deletion, context);
   if (!removed) return removed;
   context.created = true;
-  return Json(JsonObject{{"kind", "Status"},
-                         {"apiVersion", "v1"},
-                         {"metadata", JsonObject{}},
-                         {"status", "Success"},
-                         {"code", 201}});
+  return created_status();
 }
 
 Result<Json> Rest::finalize_namespace(const Kind& kind, kube::Request& request, Context&) {

@@ -3,6 +3,7 @@
 #include "fmt/format.h"
 #include "local/apiserver/crd.h"
 #include "local/apiserver/json_edit.h"
+#include "local/apiserver/name_rules.h"
 #include "local/apiserver/rest.h"
 #include "local/apiserver/strategy.h"
 

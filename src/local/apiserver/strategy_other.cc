@@ -2,6 +2,7 @@
 #include "base/hash.h"
 #include "fmt/format.h"
 #include "local/apiserver/json_edit.h"
+#include "local/apiserver/name_rules.h"
 #include "local/apiserver/rest.h"
 #include "local/apiserver/strategy.h"
 

@@ -3,6 +3,7 @@
 #include "base/quantity.h"
 #include "fmt/format.h"
 #include "local/apiserver/json_edit.h"
+#include "local/apiserver/name_rules.h"
 #include "local/apiserver/strategy.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Services: defaults, cluster IPs, node ports. Source: Kubernetes pkg/registry/core/service.
 #include "fmt/format.h"
 #include "local/apiserver/json_edit.h"
+#include "local/apiserver/name_rules.h"
 #include "local/apiserver/rest.h"
 #include "local/apiserver/strategy.h"
 

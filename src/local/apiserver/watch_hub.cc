@@ -1,8 +1,9 @@
+#include "local/apiserver/watch_hub.h"
+
 #include "fmt/format.h"
 #include "local/apiserver/conversion.h"
 #include "local/apiserver/field_errors.h"
 #include "local/apiserver/json_edit.h"
-#include "local/apiserver/rest.h"
 
 #include <charconv>
 
