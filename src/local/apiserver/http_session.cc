@@ -1,6 +1,7 @@
 #include "local/apiserver/http_session.h"
 
 #include "base/log.h"
+#include "base/text.h"
 #include "fmt/format.h"
 #include "local/apiserver/field_errors.h"
 #include "local/apiserver/http_text.h"
@@ -190,10 +191,10 @@ struct RequestReader {
   }
 
   bool parse_head(const std::string& head) {
-    const auto lines = split_text(head, '\n');
+    const auto lines = split(head, '\n');
     auto first = std::string_view(lines.front());
     if (first.ends_with('\r')) first.remove_suffix(1);
-    const auto words = split_text(first, ' ');
+    const auto words = split(first, ' ');
     if (words.size() != 3 || !words[2].starts_with("HTTP/1.")) {
       problem = "this is no HTTP/1.1 request";
       return false;
@@ -207,7 +208,7 @@ struct RequestReader {
       const auto colon = line.find(':');
       if (colon == line.npos) continue;
       auto& value = request.headers[lower(line.substr(0, colon))];
-      const auto text = trim_text(line.substr(colon + 1));
+      const auto text = trim(line.substr(colon + 1));
       value += value.empty() ? std::string(text) : ", " + std::string(text);
     }
     if (auto connection = request.headers.find("connection"); connection != request.headers.end())
@@ -298,7 +299,7 @@ Task<void> serve_log(const SessionContext& context, std::shared_ptr<BufferedRead
   auto result =
       co_await context.api.pod_backend()->logs(stream.target, stream.log, sink, gone.get_token());
   if (!result && !started) {
-    auto failure = HttpRouter::error_answer(result.error());
+    auto failure = error_answer(result.error());
     co_await connection->write(
         head_of(failure, fmt::format("Content-Length: {}\r\n", failure.body.size()), false) +
         failure.body);
@@ -313,7 +314,7 @@ Task<void> serve_proxy(const SessionContext& context, std::shared_ptr<BufferedRe
                        const HttpRequest& request, ProxyTarget target) {
   auto upstream = co_await connect_to(context.loop, target.host, target.port);
   if (!upstream) {
-    auto failure = HttpRouter::error_answer(
+    auto failure = error_answer(
         {.code = ErrorCode::Unavailable,
          .message = fmt::format("error trying to reach service: {}", upstream.error().message),
          .http_status = 503});
@@ -355,7 +356,7 @@ std::optional<Caller> authenticate(const SessionContext& context, const HttpRequ
   if (header == request.headers.end()) return std::nullopt;
   std::string_view text = header->second;
   if (text.size() < 7 || lower(text.substr(0, 7)) != "bearer ") return std::nullopt;
-  text = trim_text(text.substr(7));
+  text = trim(text.substr(7));
   if (same_text(text, context.token)) return caller;
   Caller known;
   if (!context.api.token_is_valid(text, &known)) return std::nullopt;
@@ -385,15 +386,15 @@ Task<void> serve_http(std::shared_ptr<const SessionContext> context, ConnectionP
     // A body that was not read to its end would be taken for the next request.
     if (end != ReadEnd::Request || (!caller && incoming.has_body())) incoming.keep_alive = false;
     if (end == ReadEnd::TooLarge) {
-      answer = HttpRouter::error_answer(
+      answer = error_answer(
           {.code = ErrorCode::TooLarge, .message = incoming.problem, .http_status = 413});
     } else if (end == ReadEnd::Bad) {
-      answer = HttpRouter::error_answer(bad_request(incoming.problem));
+      answer = error_answer(bad_request(incoming.problem));
     } else if (allowed) {
       if (caller) request.caller = *caller;
       answer = context->api.router().handle(request);
     } else {
-      answer = HttpRouter::error_answer(
+      answer = error_answer(
           {.code = ErrorCode::Unauthorized, .message = "Unauthorized", .http_status = 401});
     }
     if (answer.watch) {

@@ -1,5 +1,6 @@
 #include "local/apiserver/http_text.h"
 
+#include "base/text.h"
 #include "fmt/format.h"
 
 #include <cctype>
@@ -40,31 +41,15 @@ std::string encode(std::string_view text) {
 
 }  // namespace
 
-std::vector<std::string> split_text(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (true) {
-    const auto end = text.find(separator);
-    parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
-std::string_view trim_text(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 Target split_target(std::string_view target) {
   Target made;
   const auto question = target.find('?');
   auto path = target.substr(0, question);
   made.trailing_slash = path.size() > 1 && path.ends_with('/');
-  for (const auto& part : split_text(path, '/'))
+  for (const auto& part : split(path, '/'))
     if (!part.empty()) made.segments.push_back(decode(part, false));
   if (question == target.npos) return made;
-  for (const auto& pair : split_text(target.substr(question + 1), '&')) {
+  for (const auto& pair : split(target.substr(question + 1), '&')) {
     if (pair.empty()) continue;
     const auto equal = pair.find('=');
     made.query[decode(pair.substr(0, equal), true)].push_back(

@@ -1,4 +1,4 @@
-// URLs and header texts.
+// URLs taken apart.
 #pragma once
 
 #include <map>
@@ -17,8 +17,6 @@ struct Target {
 };
 
 Target split_target(std::string_view target);
-std::vector<std::string> split_text(std::string_view text, char separator);
-std::string_view trim_text(std::string_view text);
 /// Encoded again, for a request that is passed on.
 std::string raw_query(const QueryMap& query);
 

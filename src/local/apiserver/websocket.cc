@@ -1,6 +1,7 @@
 #include "local/apiserver/websocket.h"
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "fmt/format.h"
 #include "local/apiserver/http_text.h"
 
@@ -17,8 +18,8 @@ std::optional<std::string> choose_protocol(const HttpRequest& request,
   if (upgrade == request.headers.end() || upgrade->second.find("ebsocket") == std::string::npos ||
       !request.headers.contains("sec-websocket-key") || offered == request.headers.end())
     return std::nullopt;
-  for (const auto& name : split_text(offered->second, ','))
-    if (std::ranges::find(ours, trim_text(name)) != ours.end()) return std::string(trim_text(name));
+  for (const auto& name : split(offered->second, ','))
+    if (std::ranges::find(ours, trim(name)) != ours.end()) return std::string(trim(name));
   return std::nullopt;
 }
 

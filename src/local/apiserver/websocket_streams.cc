@@ -122,7 +122,7 @@ Task<void> serve_websocket(std::shared_ptr<const SessionContext> context,
               : std::vector<std::string>{"v5.channel.k8s.io", "v4.channel.k8s.io"};
   const auto protocol = choose_protocol(request, ours);
   if (!protocol) {
-    const auto answer = HttpRouter::error_answer(
+    const auto answer = error_answer(
         bad_request(fmt::format("unable to upgrade: this server speaks WebSocket with {} here",
                                 forward ? "SPDY/3.1+portforward.k8s.io or v4.channel.k8s.io"
                                         : "v5.channel.k8s.io or v4.channel.k8s.io")));
