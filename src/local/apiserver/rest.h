@@ -52,10 +52,6 @@ class Rest {
 
   /// The list as one document.
   Json list_document(const Kind& kind, const ListPage& page);
-  /// A stored object in the version asked for.
-  Json to_version(const Kind& kind, Json object) const;
-  bool same_version(const Kind& kind) const;
-
   Result<KindPtr> kind_of(const kube::Resource& resource) const;
 
   Kinds& kinds() { return kinds_; }

@@ -127,11 +127,6 @@ Error expired(const kube::Request& request, const Error& why) {
 
 }  // namespace
 
-Json Rest::to_version(const Kind& kind, Json object) const {
-  return from_storage(kind, std::move(object));
-}
-bool Rest::same_version(const Kind& kind) const { return stored_as_is(kind); }
-
 Result<std::optional<Json>> Rest::read(const Kind& kind, std::string_view namespace_,
                                        std::string_view name) {
   auto stored = store_.get(kind.key(namespace_, name));
