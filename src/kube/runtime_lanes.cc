@@ -10,6 +10,9 @@ constexpr Duration kLongest = std::chrono::seconds{1000};
 constexpr int kStaleAllowed = 2;
 // No controller of ours needs as many passes in a row to get where it wants to be.
 constexpr int kPassesAllowed = 100;
+// Repetitions with rest between them are forgotten after this, and held back about as long.
+constexpr Duration kForgotten = std::chrono::seconds{10};
+constexpr int kRepeatsKept = 12;  // 5 ms × 2^11 is 10 s
 
 }  // namespace
 
@@ -43,9 +46,11 @@ void Lanes::failed(const std::string& lane, const std::string& marker, const Err
   failure.retry_at = now + wait;
 }
 
-void Lanes::stale(const std::string& lane, const std::string& marker, const Error& error, Time now,
+bool Lanes::stale(const std::string& lane, const std::string& marker, const Error& error, Time now,
                   Random& random) {
-  if (++stale_in_a_row_[lane] > kStaleAllowed) failed(lane, marker, error, now, random);
+  if (++stale_in_a_row_[lane] <= kStaleAllowed) return false;
+  failed(lane, marker, error, now, random);
+  return true;
 }
 
 void Lanes::hurry() {
@@ -63,6 +68,7 @@ bool RepeatGuard::made(std::uint64_t fingerprint, Time now, Random& random) {
   ++passes_;
   Repeat& repeat = made_[fingerprint];
   ++repeat.times;
+  repeat.last = now;
   // The first repetition goes ahead: what was made may have been undone by somebody else.
   if (repeat.times > 1) repeat.not_before = now + write_backoff(repeat.times - 1, random);
   const int excess = passes_ - kPassesAllowed;
@@ -70,6 +76,13 @@ bool RepeatGuard::made(std::uint64_t fingerprint, Time now, Random& random) {
   return repeat.times == 6 || excess == 1;
 }
 
-void RepeatGuard::rest() { *this = {}; }
+void RepeatGuard::rest(Time now) {
+  for (auto& [fingerprint, repeat] : made_) repeat.times = std::min(repeat.times, kRepeatsKept);
+  std::erase_if(made_, [now](const auto& entry) {
+    return now >= std::max(entry.second.last, entry.second.not_before) + kForgotten;
+  });
+  passes_ = 0;
+  not_before_ = {};
+}
 
 }  // namespace manta::kube

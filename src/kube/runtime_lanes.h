@@ -24,8 +24,8 @@ class Lanes {
   void succeeded(const std::string& lane);
   void failed(const std::string& lane, const std::string& marker, const Error& error, Time now,
               Random& random);
-  /// The write met a newer world. A third in a row counts as a failure.
-  void stale(const std::string& lane, const std::string& marker, const Error& error, Time now,
+  /// The write met a newer world. True: it was the third in a row, which counts as a failure.
+  bool stale(const std::string& lane, const std::string& marker, const Error& error, Time now,
              Random& random);
   /// Nothing is held back any longer: what was asked for has changed.
   void hurry();
@@ -42,13 +42,15 @@ class RepeatGuard {
   std::optional<Time> hold(std::uint64_t fingerprint, Time now) const;
   /// They were all made. True: the first time that they are held.
   bool made(std::uint64_t fingerprint, Time now, Random& random);
-  /// The planner wanted nothing: it settles.
-  void rest();
+  /// The planner wanted nothing: it settles. What was made a moment ago is remembered all the same:
+  /// somebody may undo it each time, and between making and undoing the planner is content.
+  void rest(Time now);
 
  private:
   struct Repeat {
     int times = 0;
     Time not_before = {};
+    Time last = {};
   };
   std::unordered_map<std::uint64_t, Repeat> made_ = {};
   int passes_ = 0;        // without rest

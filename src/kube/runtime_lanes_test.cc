@@ -71,8 +71,26 @@ TEST(RepeatGuard, SlowsDownWhatIsMadeAgainAndAgainAndNothingElse) {
   EXPECT_TRUE(guard.hold(1, kNow));
   EXPECT_FALSE(guard.hold(2, kNow));
   EXPECT_FALSE(guard.hold(1, kNow + milliseconds{7}));
-  guard.rest();
+  guard.rest(kNow + std::chrono::seconds{11});
   EXPECT_FALSE(guard.hold(1, kNow));
+}
+
+// Somebody undoes each write at once, and between the two the planner is content.
+TEST(RepeatGuard, SlowsDownWhatIsUndoneEachTimeButNotForLong) {
+  SeededRandom random(1);
+  RepeatGuard guard;
+  Time now = kNow;
+  int made = 0;
+  for (; now < kNow + std::chrono::minutes{1}; now += milliseconds{1}) {
+    if (guard.hold(1, now)) continue;
+    guard.made(1, now, random);
+    guard.rest(now);
+    ++made;
+  }
+  EXPECT_LT(made, 20);
+  EXPECT_GT(made, 10) << "no longer than some ten seconds";
+  guard.rest(now + std::chrono::seconds{25});
+  EXPECT_FALSE(guard.hold(1, now));
 }
 
 TEST(RepeatGuard, SaysSoOnce) {

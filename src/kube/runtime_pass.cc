@@ -77,7 +77,10 @@ std::optional<Plan> Runtime::Impl::plan(Object& object) {
   if (const auto meta = caches.meta(spec.primary, object.key)) {
     object.self = {spec.primary, object.key, meta->uid, std::to_string(meta->resource_version)};
     // The user changed what they want: what failed before may well succeed now.
-    if (meta->generation != object.generation) object.lanes.hurry();
+    if (meta->generation != object.generation) {
+      object.lanes.hurry();
+      object.guard = {};
+    }
     object.generation = meta->generation;
   }
   const Time began = loop.now();
@@ -94,7 +97,7 @@ Task<bool> Runtime::Impl::pass(ObjectPtr object) {
 
   bool settled = !planned->status;
   for (const auto& stage : planned->stages) settled &= stage.empty();
-  if (settled) object->guard.rest();
+  if (settled) object->guard.rest(loop.now());
 
   Pass made = co_await run_stages(object, std::move(planned->stages));
   if (made.attempted) {
@@ -183,8 +186,11 @@ void Runtime::Impl::settle_lanes(Object& object, const Stage& stage,
         object.lanes.succeeded(write.lane);
         break;
       case WriteOutcome::Kind::Stale:
-        object.lanes.stale(write.lane, write.marker, outcomes[i].answer.error(), loop.now(),
-                           random);
+        // A fixed name that is somebody else's stays so: the user has to hear of it.
+        if (object.lanes.stale(write.lane, write.marker, outcomes[i].answer.error(), loop.now(),
+                               random) &&
+            write.failed_event)
+          record(object, fill_in(*write.failed_event, outcomes[i].name, outcomes[i].answer));
         break;
       case WriteOutcome::Kind::Failed:
         object.lanes.failed(write.lane, write.marker, outcomes[i].answer.error(), loop.now(),
