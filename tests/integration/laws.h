@@ -1,0 +1,34 @@
+// What must hold whatever happens. Some laws are checked at every commit, the rest when the world
+// has settled.
+#pragma once
+
+#include "mirror.h"
+#include "operator_life.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace manta::integration {
+
+class Laws {
+ public:
+  Laws(Mirror& mirror, const WriteLog& writes);
+
+  /// Every owner is there; every deletion has its event (unless a crash took the events along).
+  void check_settled(bool events_may_be_lost);
+  const std::vector<std::string>& broken() const { return broken_; }
+
+ private:
+  void at_commit(const Change& change);
+  void one_live_head(const Change& change);
+  void generation_never_goes_back(const Change& change);
+  void owners_live();
+  void deletions_are_explained();
+
+  Mirror& mirror_;
+  const WriteLog& writes_;
+  std::vector<std::string> broken_ = {};
+};
+
+}  // namespace manta::integration
