@@ -32,6 +32,16 @@ COUNT_NODES = ("import ray; ray.init(address='auto', logging_level='ERROR'); "
                "print('nodes', len([n for n in ray.nodes() if n['Alive']]))")
 
 
+def test_what_get_writes_can_be_applied(up):
+    up.make("ConfigMap", "one", {"a": "b"})
+    up.make("ConfigMap", "two", {"a": "b"})
+    text = up.kubectl("get", "configmap", "one", "two", "-o", "yaml").stdout
+    assert "kind: List" in text
+    up.kubectl("delete", "configmap", "one", "two")
+    up.kubectl("create", "-f", "-", input=text)
+    assert up.get("configmap", "two")["data"] == {"a": "b"}
+
+
 def test_cluster_by_hand(up):
     up.kubectl("apply", "-f", SAMPLES / "ray-cluster.sample.yaml")
     up.wait("raycluster/raycluster-sample", ".status.state", "ready")

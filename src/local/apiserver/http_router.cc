@@ -74,6 +74,24 @@ Result<void> read_content(const HttpRequest& http, const Kind& kind, const Query
   return {};
 }
 
+/// kubectl checks the fields of a v1 List (what `kubectl get -o yaml` writes) itself, by schemas in
+/// this old format, and gives up without it. Ours names none: each item is then checked here, by
+/// fieldValidation, as every other object is.
+HttpAnswer old_openapi() {
+  static constexpr std::string_view kTitle = "Kubernetes";
+  std::string document = "\n\x03";  // field 1, the format's version
+  document += "2.0";
+  document += "\x12";  // field 2, about the document: a title and an empty version
+  document += static_cast<char>(kTitle.size() + 4);
+  document += "\n";
+  document += static_cast<char>(kTitle.size());
+  document += kTitle;
+  document += std::string_view("\x12\0", 2);
+  auto answer = text_answer(std::move(document), 200);
+  answer.content_type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+  return answer;
+}
+
 }  // namespace
 
 HttpRouter::HttpRouter(Rest& rest)
@@ -93,6 +111,7 @@ HttpAnswer HttpRouter::handle(HttpRequest request) {
   if (root == "healthz" || root == "livez" || root == "readyz") return text_answer("ok");
   if (root == "version") return version();
   if (root == "openapi" && parts.size() >= 2 && parts[1] == "v3") return openapi(url);
+  if (root == "openapi" && parts.size() == 2 && parts[1] == "v2") return old_openapi();
   if (root != "api" && root != "apis") return page_not_found();
   const auto accept = read_accept(header(request, "accept"));
   if (parts.size() <= (root == "api" ? 2 : 3)) return discovery(url, accept);

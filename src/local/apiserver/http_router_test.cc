@@ -110,6 +110,12 @@ TEST(HttpRouter, DiscoveryAndOpenApiNameEveryKind) {
   EXPECT_EQ(string_at(document, {"components", "schemas", "io.k8s.api.core.v1.Pod", "properties",
                                  "spec", "$ref"}),
             "#/components/schemas/io.k8s.api.core.v1.PodSpec");
+  EXPECT_EQ(world.send("GET", "/openapi/v2").body, std::string("\n\x03"
+                                                               "2.0"
+                                                               "\x12\x0e\n\x0a"
+                                                               "Kubernetes\x12\0",
+                                                               21))
+      << "kubectl apply of a List needs it";
 }
 
 TEST(HttpRouter, LogNeedsANodeToAnswer) {
