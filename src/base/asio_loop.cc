@@ -4,6 +4,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <csignal>
 #include <unordered_map>
 
 namespace manta {
@@ -30,7 +31,10 @@ struct AsioLoop::Impl {
   }
 };
 
-AsioLoop::AsioLoop() : impl_(std::make_unique<Impl>()) {}
+AsioLoop::AsioLoop() : impl_(std::make_unique<Impl>()) {
+  // A peer that has gone is an error of the write, not the end of the process.
+  std::signal(SIGPIPE, SIG_IGN);
+}
 AsioLoop::~AsioLoop() = default;
 
 Time AsioLoop::now() const {

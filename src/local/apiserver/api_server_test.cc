@@ -153,7 +153,7 @@ TEST(ApiServer, WatchTellsEachChangeOnceAndInOrder) {
   std::vector<std::string> seen;
   std::stop_source stop;
   bool ended = false;
-  const auto from = string_at(world.pod("before"), {"metadata", "resourceVersion"});
+  const std::string from(string_at(world.pod("before"), {"metadata", "resourceVersion"}));
   [](World& w, std::string since, std::vector<std::string>& log, std::stop_token token,
      bool& done) -> task_detail::Detached {
     kube::WatchRequest request;
