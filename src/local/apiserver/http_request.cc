@@ -39,7 +39,9 @@ Accept read_accept(const std::string& text) {
   return accept;
 }
 
-std::string_view media_type(std::string_view text) { return trim(text.substr(0, text.find(';'))); }
+std::string media_type(std::string_view text) {
+  return std::string(trim(text.substr(0, text.find(';'))));
+}
 
 Error unsupported_media(std::string_view kinds) {
   return {.code = ErrorCode::UnsupportedMedia,

@@ -27,7 +27,7 @@ struct HttpRequest {
 /// Empty when there is no such header.
 std::string header(const HttpRequest& http, std::string_view name);
 /// A Content-Type without its parameters.
-std::string_view media_type(std::string_view text);
+std::string media_type(std::string_view text);
 std::optional<kube::PatchType> patch_type(std::string_view media);
 Error unsupported_media(std::string_view accepted);
 

@@ -157,8 +157,8 @@ void validate_owners(const Json& object, FieldErrors& errors) {
 
 void validate_metadata(const Json& object, bool namespaced, bool name_is_label,
                        FieldErrors& errors) {
-  const auto name = string_at(object, {"metadata", "name"});
-  const auto generate = string_at(object, {"metadata", "generateName"});
+  const std::string name(string_at(object, {"metadata", "name"}));
+  const std::string generate(string_at(object, {"metadata", "generateName"}));
   if (!generate.empty()) {
     auto stem = std::string(generate);
     if (stem.ends_with('-')) stem.back() = 'a';

@@ -104,7 +104,7 @@ Result<void> Rest::check_namespace(const Kind& kind, std::string_view namespace_
 Result<void> Rest::check_object(const Kind& kind, const Json& object, const Json* old) {
   FieldErrors errors;
   const auto& strategy = *kind.strategy;
-  const auto name = string_at(object, {"metadata", "name"});
+  const std::string name(string_at(object, {"metadata", "name"}));
   if (strategy.free_name)
     check_free_name(name, errors);
   else

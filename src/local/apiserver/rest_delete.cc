@@ -59,7 +59,7 @@ bool apply_propagation(Json& object, kube::Propagation propagation) {
 /// CheckGracefulDelete.
 std::int64_t pod_grace(const Json& pod, const std::optional<std::int64_t>& asked) {
   if (string_at(pod, {"spec", "nodeName"}).empty()) return 0;
-  const auto phase = string_at(pod, {"status", "phase"});
+  const std::string phase(string_at(pod, {"status", "phase"}));
   if (phase == "Failed" || phase == "Succeeded") return 0;
   auto grace = asked ? *asked : int_at(pod, {"spec", "terminationGracePeriodSeconds"}, 30);
   return grace < 0 ? 1 : grace;
@@ -81,7 +81,7 @@ bool Rest::claim_in_use(const std::string& namespace_, const std::string& name) 
     if (text->find(needle) == text->npos) continue;
     auto pod = parse_json(*text);
     if (!pod) continue;
-    const auto phase = string_at(*pod, {"status", "phase"});
+    const std::string phase(string_at(*pod, {"status", "phase"}));
     if (phase == "Succeeded" || phase == "Failed") continue;
     for (const auto& volume : array_at(*pod, {"spec", "volumes"}))
       if (string_at(volume, {"persistentVolumeClaim", "claimName"}) == name) return true;
@@ -121,8 +121,8 @@ Result<Json> Rest::erase(const Kind& kind, Json object, bool dry_run) {
 Result<Json> Rest::remove_object(const Kind& kind, Json object, const kube::Request& request,
                                  bool& deleted) {
   const auto name = std::string(string_at(object, {"metadata", "name"}));
-  const auto uid = string_at(object, {"metadata", "uid"});
-  const auto version = string_at(object, {"metadata", "resourceVersion"});
+  const std::string uid(string_at(object, {"metadata", "uid"}));
+  const std::string version(string_at(object, {"metadata", "resourceVersion"}));
   auto named = kind.resource;
   named.plural = named.kind;  // the server names the kind here
   if (!request.precondition_uid.empty() && request.precondition_uid != uid)

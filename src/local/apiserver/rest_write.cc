@@ -65,7 +65,7 @@ Error immutable_uid(const Kind& kind, const kube::Request& request, std::string_
 /// The namespace of the URL and that of the body are one; either may be left out.
 Result<void> settle_namespace(const Kind& kind, kube::Request& request, Json& object) {
   if (!kind.resource.namespaced) return {};
-  const auto own = string_at(object, {"metadata", "namespace"});
+  const std::string own(string_at(object, {"metadata", "namespace"}));
   if (request.namespace_.empty()) request.namespace_ = own;
   if (!own.empty() && own != request.namespace_)
     return failed(bad_request(
@@ -215,7 +215,7 @@ Result<Json> Rest::replace(const Kind& kind, Json current, Json wanted,
   if (const auto uid = string_at(wanted, {"metadata", "uid"});
       !uid.empty() && uid != string_at(current, {"metadata", "uid"}))
     return failed(immutable_uid(kind, request, uid, string_at(current, {"metadata", "uid"})));
-  const auto version = string_at(wanted, {"metadata", "resourceVersion"});
+  const std::string version(string_at(wanted, {"metadata", "resourceVersion"}));
   if (!version.empty() && version != "0" &&
       version != string_at(current, {"metadata", "resourceVersion"}))
     return failed(object_modified(kind.resource, name));

@@ -62,7 +62,7 @@ void validate_secret(const Json& secret, FieldErrors& errors) {
     if (value.is_string()) total += static_cast<std::int64_t>(value.get_string().size() * 3 / 4);
   }
   if (total > kMaxSecret) errors.too_long("data", kMaxSecret);
-  const auto type = string_at(secret, {"type"});
+  const std::string type(string_at(secret, {"type"}));
   auto need = [&](std::string_view key) {
     if (!object_at(secret, {"data"}).contains(key)) errors.required(fmt::format("data[{}]", key));
   };
@@ -201,13 +201,13 @@ void validate_ingress(const Json& ingress, FieldErrors& errors) {
     const auto& paths = array_at(rules[i], {"http", "paths"});
     for (std::size_t j = 0; j < paths.size(); ++j) {
       const auto at = fmt::format("spec.rules[{}].http.paths[{}]", i, j);
-      const auto type = string_at(paths[j], {"pathType"});
+      const std::string type(string_at(paths[j], {"pathType"}));
       if (type.empty())
         errors.required(at + ".pathType", "pathType must be specified");
       else if (type != "Exact" && type != "Prefix" && type != "ImplementationSpecific")
         errors.not_supported(at + ".pathType", Json(type),
                              {"Exact", "ImplementationSpecific", "Prefix"});
-      const auto path = string_at(paths[j], {"path"});
+      const std::string path(string_at(paths[j], {"path"}));
       if ((type == "Exact" || type == "Prefix") && !path.starts_with('/'))
         errors.invalid(at + ".path", Json(path), "must be an absolute path");
       if (string_at(paths[j], {"backend", "service", "name"}).empty() &&
@@ -237,7 +237,7 @@ void default_role_binding(Json& binding) {
 }
 
 void validate_role_binding(const Json& binding, FieldErrors& errors) {
-  const auto kind = string_at(binding, {"roleRef", "kind"});
+  const std::string kind(string_at(binding, {"roleRef", "kind"}));
   if (kind != "Role" && kind != "ClusterRole")
     errors.not_supported("roleRef.kind", Json(kind), {"ClusterRole", "Role"});
   if (string_at(binding, {"roleRef", "name"}).empty()) errors.required("roleRef.name");
@@ -245,7 +245,7 @@ void validate_role_binding(const Json& binding, FieldErrors& errors) {
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     const auto path = fmt::format("subjects[{}]", i);
     if (string_at(subjects[i], {"name"}).empty()) errors.required(path + ".name");
-    const auto type = string_at(subjects[i], {"kind"});
+    const std::string type(string_at(subjects[i], {"kind"}));
     if (type != "ServiceAccount" && type != "User" && type != "Group")
       errors.not_supported(path + ".kind", Json(type), {"ServiceAccount", "User", "Group"});
   }
@@ -270,7 +270,7 @@ void default_endpoint_slice(Json& slice) {
 }
 
 void validate_endpoint_slice(const Json& slice, FieldErrors& errors) {
-  const auto type = string_at(slice, {"addressType"});
+  const std::string type(string_at(slice, {"addressType"}));
   if (type.empty())
     errors.required("addressType");
   else if (type != "IPv4" && type != "IPv6" && type != "FQDN")
@@ -291,7 +291,7 @@ void default_storage_class(Json& storage_class) {
 }
 
 void validate_new_event(const Json& event, FieldErrors& errors) {
-  const auto micro = string_at(event, {"eventTime"});
+  const std::string micro(string_at(event, {"eventTime"}));
   if (micro.empty() && string_at(event, {"deprecatedFirstTimestamp"}).empty())
     errors.required("eventTime");
   if (micro.empty()) return;  // written the old way; core's rules are looser
@@ -299,11 +299,11 @@ void validate_new_event(const Json& event, FieldErrors& errors) {
   if (string_at(event, {"reportingInstance"}).empty()) errors.required("reportingInstance");
   if (string_at(event, {"action"}).empty()) errors.required("action");
   if (string_at(event, {"reason"}).empty()) errors.required("reason");
-  const auto note = string_at(event, {"note"});
+  const std::string note(string_at(event, {"note"}));
   if (note.size() > 1024) errors.invalid("message", Json(""), "can have at most 1024 characters");
-  const auto type = string_at(event, {"type"});
+  const std::string type(string_at(event, {"type"}));
   if (type != "Normal" && type != "Warning") errors.invalid("", Json(""), "has invalid value");
-  const auto about = string_at(event, {"regarding", "namespace"});
+  const std::string about(string_at(event, {"regarding", "namespace"}));
   if (!about.empty() && about != string_at(event, {"metadata", "namespace"}))
     errors.invalid("involvedObject.namespace", Json(about), "does not match event.namespace");
 }

@@ -135,8 +135,8 @@ std::string_view qos_class(const Json& pod) {
   for (const auto* list : {"containers", "initContainers"})
     for (const auto& container : array_at(pod, {"spec", list})) {
       for (const auto* resource : {"cpu", "memory"}) {
-        const auto limit = string_at(container, {"resources", "limits", resource});
-        const auto request = string_at(container, {"resources", "requests", resource});
+        const std::string limit(string_at(container, {"resources", "limits", resource}));
+        const std::string request(string_at(container, {"resources", "requests", resource}));
         auto positive = [](std::string_view text) {
           auto amount = Quantity::parse(text);
           return amount && !amount->is_zero();
@@ -155,8 +155,8 @@ void add_default_tolerations(JsonObject& spec) {
   for (const auto* key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
     bool present = false;
     for (const auto& toleration : list.get_array()) {
-      const auto own = string_at(toleration, {"key"});
-      const auto effect = string_at(toleration, {"effect"});
+      const std::string own(string_at(toleration, {"key"}));
+      const std::string effect(string_at(toleration, {"effect"}));
       if ((own == key || own.empty()) && (effect == "NoExecute" || effect.empty())) present = true;
     }
     if (!present)
@@ -306,7 +306,7 @@ void apply_item(const Json& item, JsonObject& container, std::vector<std::string
       set_default(table.get_object(), name, amount);
     }
   auto amount = [&](std::string_view table, std::string_view name) -> std::optional<Quantity> {
-    const auto text = string_at(resources, {table, name});
+    const std::string text(string_at(resources, {table, name}));
     if (text.empty()) return std::nullopt;
     auto parsed = Quantity::parse(text);
     return parsed ? std::optional(*parsed) : std::nullopt;

@@ -80,8 +80,8 @@ std::string free_ip(Rest& rest, const Used& used) {
 
 Result<void> allocate(Rest& rest, const Kind& kind, Json& service) {
   auto& spec = object_made_at(service, {"spec"});
-  const auto type = string_at(service, {"spec", "type"});
-  const auto name = string_at(service, {"metadata", "name"});
+  const std::string type(string_at(service, {"spec", "type"}));
+  const std::string name(string_at(service, {"metadata", "name"}));
   auto used = used_by_others(rest, string_at(service, {"metadata", "namespace"}), name);
   if (!wants_cluster_ip(type)) {
     for (const auto* field : {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"})
@@ -156,7 +156,8 @@ void default_service(Json& service) {
         port["targetPort"] = std::move(copy);
       }
   });
-  const auto type = string_at(service, {"spec", "type"});
+  // A copy: adding keys moves the object's values.
+  const std::string type(string_at(service, {"spec", "type"}));
   if (type != "ExternalName") set_default(spec, "internalTrafficPolicy", "Cluster");
   if (wants_node_ports(type)) set_default(spec, "externalTrafficPolicy", "Cluster");
   if (type == "LoadBalancer") set_default(spec, "allocateLoadBalancerNodePorts", true);
@@ -174,7 +175,7 @@ Result<void> prepare_service(Rest& rest, const Kind& kind, Json& service) {
 
 void prepare_service_update(Rest& rest, Json& service, const Json& old) {
   auto& spec = object_made_at(service, {"spec"});
-  const auto type = string_at(service, {"spec", "type"});
+  const std::string type(string_at(service, {"spec", "type"}));
   // Left out, they stay; a type without them gives them up.
   if (wants_cluster_ip(type))
     for (const auto* field : {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"})
@@ -200,7 +201,7 @@ void prepare_service_update(Rest& rest, Json& service, const Json& old) {
 }
 
 void validate_service(const Json& service, FieldErrors& errors) {
-  const auto type = string_at(service, {"spec", "type"});
+  const std::string type(string_at(service, {"spec", "type"}));
   const auto& ports = array_at(service, {"spec", "ports"});
   const bool headless = string_at(service, {"spec", "clusterIP"}) == "None";
   if (ports.empty() && !headless && type != "ExternalName") errors.required("spec.ports");
@@ -244,8 +245,8 @@ void validate_service(const Json& service, FieldErrors& errors) {
 }
 
 void validate_service_update(const Json& service, const Json& old, FieldErrors& errors) {
-  const auto before = string_at(old, {"spec", "clusterIP"});
-  const auto after = string_at(service, {"spec", "clusterIP"});
+  const std::string before(string_at(old, {"spec", "clusterIP"}));
+  const std::string after(string_at(service, {"spec", "clusterIP"}));
   if (!before.empty() && string_at(service, {"spec", "type"}) != "ExternalName" &&
       before != after && string_at(old, {"spec", "type"}) != "ExternalName")
     errors.add("spec.clusterIPs[0]", "FieldValueInvalid",

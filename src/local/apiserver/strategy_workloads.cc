@@ -82,7 +82,7 @@ void validate_job(const Json& job, FieldErrors& errors) {
         value && value->is_int64() && value->get_int64() < 0)
       errors.invalid(fmt::format("spec.{}", field), *value, "must be greater than or equal to 0");
   validate_template(job, errors);
-  const auto policy = string_at(job, {"spec", "template", "spec", "restartPolicy"});
+  const std::string policy(string_at(job, {"spec", "template", "spec", "restartPolicy"}));
   if (policy == "Always")
     errors.required("spec.template.spec.restartPolicy", "valid values: \"OnFailure\", \"Never\"");
   else if (policy != "OnFailure" && policy != "Never")
@@ -193,7 +193,7 @@ void validate_workload(const Json& workload, FieldErrors& errors) {
     errors.invalid("spec.template.metadata.labels", Json(labels),
                    "`selector` does not match template `labels`");
   validate_template(workload, errors);
-  const auto policy = string_at(workload, {"spec", "template", "spec", "restartPolicy"});
+  const std::string policy(string_at(workload, {"spec", "template", "spec", "restartPolicy"}));
   if (policy == "Never" || policy == "OnFailure")
     errors.not_supported("spec.template.spec.restartPolicy", Json(policy), {"Always"});
 }
