@@ -16,12 +16,14 @@ may_not() {
     grep -rnE "#include \"$other/" "src/$folder" 2>/dev/null && complain "lint: src/$folder may not include $other/"
   done
 }
-may_not base kube ray controllers local operator cli
-may_not kube ray controllers local operator cli
-may_not ray controllers local operator cli
-may_not controllers local operator cli
-may_not local ray controllers operator cli
-may_not operator local cli
+may_not base kube ray controllers local operator cli sim
+may_not kube ray controllers local operator cli sim
+may_not ray controllers local operator cli sim
+may_not controllers local operator cli sim
+may_not local ray controllers operator cli sim
+may_not operator local cli sim
+may_not cli sim
+may_not sim cli
 
 # Planners are pure: no clock, chance, environment or log.
 grep -rnE 'getenv|system_clock::now|steady_clock::now|std::random|log::(debug|info|warn|error)' src/controllers src/ray --include='*.cc' --include='*.h' |

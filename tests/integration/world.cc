@@ -1,169 +1,45 @@
 #include "world.h"
 
-#include "base/log.h"
 #include "base/yaml.h"
-#include "operator/options.h"
-#include "ray/crd.h"
-#include "ray/labels.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 namespace manta::integration {
-namespace {
 
 using namespace std::chrono_literals;
 
-// Longer than every wait that is not a user's own (polling, first back-offs), so that quiet means
-// settled.
-constexpr Duration kQuiet = 30s;
-
-controllers::Settings settings_for(const WorldOptions& options) {
-  operator_::Options flags;
-  flags.feature_gates = options.feature_gates;
-  auto settings =
-      operator_::make_settings(flags, [&](std::string_view name) -> std::optional<std::string> {
-        const auto found = options.environment.find(name);
-        if (found == options.environment.end()) return std::nullopt;
-        return found->second;
-      });
-  MANTA_CHECK(settings.has_value());
-  settings->seed = "test";
-  return std::move(*settings);
-}
-
-kube::Resource resource_of(std::string_view kind) {
-  for (const auto* known :
-       {&ray::kRayClusters, &ray::kRayJobs, &ray::kRayCronJobs, &kube::kPods, &kube::kServices,
-        &kube::kSecrets, &kube::kConfigMaps, &kube::kJobs, &kube::kServiceAccounts,
-        &kube::kNamespaces, &kube::kPersistentVolumeClaims, &kube::kIngresses})
-    if (known->kind == kind) return *known;
-  MANTA_CHECK(!"a kind that World knows");
-  return {};
-}
-
-}  // namespace
-
-kube::CallFault FaultScript::call(std::uint64_t, const kube::Request& request) {
-  if (!is_write(request) || request.resource.plural == "events") return kube::CallFault::None;
-  const auto number = writes.size();
-  const WriteCall words{.verb = request.verb,
-                        .kind = request.resource.kind,
-                        .subresource = request.subresource,
-                        .key = {request.namespace_, request.name},
-                        .selector = request.label_selector,
-                        .done = true};
-  writes.push_back(words.to_string());
-  return on_write ? on_write(number, request) : kube::CallFault::None;
-}
-
-kube::EventFault FaultScript::event(std::uint64_t number, const kube::WatchRequest& request,
-                                    const kube::WatchEvent& event) {
-  return on_event ? on_event(number, request, event) : kube::EventFault::None;
-}
-
-World::World(WorldOptions options)
-    : options_(std::move(options)),
-      random_(options_.seed),
-      operator_random_(options_.seed + 1000),
-      store_(std::move(*local::Store::open({}))),
-      mirror_(loop_, *store_),
-      laws_(mirror_, writes_),
-      server_(loop_, random_, *store_),
-      kubelet_(loop_, server_, mirror_),
-      ray_(loop_),
-      controllers_(loop_, server_, random_,
-                   {.scheduling = false, .endpoints = false, .service_accounts = false}),
-      scope_(loop_),
-      settings_(settings_for(options_)),
-      wire_(loop_, server_, script_, [this] {
-        crashed_ = true;
-        life_->die();
-      }) {
-  log::set_level(log::Level::Error);  // stories tell themselves
-  for (auto& crd : ray::ray_crds()) {
-    const auto made = loop_.run(server_.create(kube::kCustomResourceDefinitions, crd.object));
-    MANTA_CHECK(made.has_value());
-  }
-  kubelet_.on_running = [this](const Json& pod) { follow_submitter(pod); };
-  ray_.head_of = [this](std::string_view service) { return ready_head_behind(service); };
-  ray_.on_submit = [this](const std::string& id) {
-    if (!options_.jobs_take) return;
-    loop_.after(*options_.jobs_take, [this, id] { end_submitter(id, "SUCCEEDED"); });
-  };
-  scope_.spawn("controllers", controllers_.run(scope_.stop_token()));
-  loop_.run_for(3s);
-  if (options_.start_operator) start_operator();
-}
-
 World::~World() {
-  stop_operator();
-  kubelet_.stop();
-  scope_.request_stop();
-  EXPECT_TRUE(loop_.run_until([&] { return scope_.running() == 0 && kubelet_.stopped(); }, 10min));
-  for (const auto& law : laws_.broken()) ADD_FAILURE() << law << "\n" << describe();
+  finish();
+  for (const auto& law : laws().broken()) ADD_FAILURE() << law << "\n" << describe();
 }
 
 World& World::apply(std::string_view yaml) {
   auto documents = parse_yaml(yaml);
   MANTA_CHECK(documents.has_value());
   for (auto& object : *documents) {
-    const auto resource = resource_of(string_at(object, {"kind"}));
-    if (resource.namespaced && !find(object, {"metadata", "namespace"}))
-      ensure(object, {"metadata", "namespace"}) = "default";
-    const auto key = kube::key_of(object);
-    auto made = mirror_.find(resource.kind, key.name)
-                    ? loop_.run(server_.patch(resource, key, kube::PatchType::Merge, object))
-                    : loop_.run(server_.create(resource, object));
+    const auto made = put(std::move(object));
     EXPECT_TRUE(made) << made.error().message;
   }
   return *this;
 }
 
-World& World::patch(std::string_view kind, std::string_view name, std::string_view merge) {
-  auto body = parse_yaml_one(merge);
+World& World::patch(std::string_view kind, std::string_view name, std::string_view merge_patch) {
+  auto body = parse_yaml_one(merge_patch);
   MANTA_CHECK(body.has_value());
-  const auto done = loop_.run(server_.patch(resource_of(kind), {"default", std::string(name)},
-                                            kube::PatchType::Merge, *body));
+  const auto done = merge(kind, name, std::move(*body));
   EXPECT_TRUE(done) << done.error().message;
   return *this;
 }
 
 World& World::remove(std::string_view kind, std::string_view name, kube::Propagation propagation) {
-  const auto resource = resource_of(kind);
-  kube::Request request{.verb = kube::Verb::Delete,
-                        .resource = resource,
-                        .namespace_ = resource.namespaced ? "default" : "",
-                        .name = std::string(name),
-                        .propagation = propagation};
-  const auto done = loop_.run(server_.call(std::move(request)));
+  const auto done = erase(kind, name, propagation);
   EXPECT_TRUE(done) << done.error().message;
   return *this;
 }
 
-bool World::run(const std::function<bool()>& done, Duration limit) {
-  const Time end = loop_.now() + limit;
-  while (true) {
-    // Conditions are about what is stored: they are asked when that has changed.
-    std::optional<std::uint64_t> asked_at;
-    const auto look = [&] {
-      if (crashed_) return true;
-      if (asked_at == mirror_.changes()) return false;
-      asked_at = mirror_.changes();
-      return done();
-    };
-    const bool came = loop_.run_until(look, end - loop_.now());
-    if (!crashed_) return came;
-    revive();
-  }
-}
-
 World& World::pass(Duration span) {
-  const Time end = loop_.now() + span;
-  run([] { return false; }, span);
-  if (end > loop_.now()) loop_.run_for(end - loop_.now());
+  sim::World::pass(span);
   return *this;
 }
 
@@ -174,168 +50,40 @@ World& World::run_until(const Until& condition, Duration limit) {
   return *this;
 }
 
-bool World::calm() const {
-  return loop_.now() - mirror_.last_change() >= kQuiet && (!life_ || life_->idle()) &&
-         controllers_.idle();
-}
-
 World& World::settle() {
-  const Time end = loop_.now() + 2h;
-  pass(1s);  // what the test has just done begins
-  while (!calm() && loop_.now() < end) pass(1s);
-  EXPECT_TRUE(calm()) << "the world does not settle\n" << describe();
-  laws_.check_settled(lives_ > 1);
-  EXPECT_TRUE(laws_.broken().empty())
-      << fmt::format("{}\n", fmt::join(laws_.broken(), "\n")) << describe();
+  EXPECT_TRUE(sim::World::settle()) << "the world does not settle\n" << describe();
+  EXPECT_TRUE(laws().broken().empty())
+      << fmt::format("{}\n", fmt::join(laws().broken(), "\n")) << describe();
   return *this;
 }
 
 World& World::expect_rest() {
-  const auto before = writes_.size();
+  const auto before = writes().size();
   pass(10min);
   std::string late;
-  for (auto at = before; at < writes_.size(); ++at) late += writes_[at].to_string() + "\n";
-  EXPECT_EQ(writes_.size(), before) << late;
-  return *this;
-}
-
-World& World::start_operator() {
-  MANTA_CHECK(!life_);
-  ++lives_;
-  life_ = std::make_unique<OperatorLife>(loop_, wire_, ray_, operator_random_, settings_, writes_);
-  return *this;
-}
-
-World& World::stop_operator() {
-  if (!life_) return *this;
-  life_->die();
-  MANTA_CHECK(loop_.run_until([&] { return life_->ended(); }, 10min));
-  life_.reset();
-  crashed_ = false;
+  for (auto at = before; at < writes().size(); ++at) late += writes()[at].to_string() + "\n";
+  EXPECT_EQ(writes().size(), before) << late;
   return *this;
 }
 
 World& World::crash() {
-  revive();
+  sim::World::crash();
   return *this;
 }
 
-void World::revive() {
-  stop_operator();
-  start_operator();
+World& World::stop_operator() {
+  sim::World::stop_operator();
+  return *this;
 }
 
-const Json& World::get(std::string_view kind, std::string_view name) const {
-  static const Json kNothing;
-  const auto* found = mirror_.find(kind, name);
-  return found ? *found : kNothing;
-}
-
-std::string World::head(std::string_view cluster) const {
-  for (const auto* pod :
-       mirror_.list("Pod", {{std::string(ray::kLabelCluster), std::string(cluster)},
-                            {std::string(ray::kLabelNodeType), "head"}}))
-    if (is_live(*pod) && controller_of(*pod)) return name_of(*pod);
-  return {};
-}
-
-std::vector<std::string> World::workers(std::string_view cluster, std::string_view group) const {
-  kube::StringMap labels{{std::string(ray::kLabelCluster), std::string(cluster)},
-                         {std::string(ray::kLabelNodeType), "worker"}};
-  if (!group.empty()) labels[std::string(ray::kLabelGroup)] = group;
-  std::vector<std::string> names;
-  for (const auto* pod : mirror_.list("Pod", labels))
-    if (is_live(*pod)) names.push_back(name_of(*pod));
-  return names;
-}
-
-std::vector<std::string> World::events(std::string_view name) const {
-  std::vector<std::string> found;
-  for (const auto* event : mirror_.list("Event")) {
-    const auto about =
-        string_at(*event, {"involvedObject", "name"}, string_at(*event, {"regarding", "name"}));
-    if (about != name) continue;
-    found.push_back(fmt::format("{} {}", string_at(*event, {"reason"}),
-                                string_at(*event, {"message"}, string_at(*event, {"note"}))));
-  }
-  return found;
-}
-
-std::string World::cluster_of(std::string_view job) const {
-  return std::string(string_at(get("RayJob", job), {"status", "rayClusterName"}));
-}
-
-std::string World::id_of(std::string_view job) const {
-  return std::string(string_at(get("RayJob", job), {"status", "jobId"}));
-}
-
-std::string World::submitter_pod(std::string_view job) const {
-  for (const auto* pod : mirror_.list("Pod", {{"batch.kubernetes.io/job-name", std::string(job)}}))
-    if (is_live(*pod)) return name_of(*pod);
-  return {};
-}
-
-// A running submitter submits, and follows its job to the end.
-void World::follow_submitter(const Json& pod) {
-  const auto job = label_of(pod, "batch.kubernetes.io/job-name");
-  if (job.empty()) return;
-  const auto id = id_of(job);
-  const auto head = head_of_job(job);
-  if (head.empty()) return;  // its retries would go on; no test lets it come to that
-  submitters_[id] = name_of(pod);
-  ray_.submit(id, head);
-  // A retry finds its job ended, and ends like the one before.
-  if (const auto status = ray_.status_of(id); status != "RUNNING") end_submitter(id, status);
-}
-
-std::string World::head_of_job(std::string_view job) const {
-  const auto name = head(cluster_of(job));
-  return name.empty() ? std::string() : uid_of(get("Pod", name));
+World& World::start_operator() {
+  sim::World::start_operator();
+  return *this;
 }
 
 World& World::end_job(std::string_view job, std::string status) {
-  end_submitter(id_of(job), std::move(status));
+  end_submitted(id_of(job), std::move(status));
   return *this;
-}
-
-void World::end_submitter(std::string job_id, std::string status) {
-  const int exit_code = status == "SUCCEEDED" ? 0 : 1;
-  if (!ray_.status_of(job_id).empty()) ray_.set(job_id, std::move(status));
-  const auto found = submitters_.find(job_id);
-  if (found == submitters_.end()) return;
-  const auto* pod = mirror_.find("Pod", found->second);
-  if (pod && is_live(*pod)) kubelet_.finish(found->second, exit_code);
-}
-
-std::string World::ready_head_behind(std::string_view service) const {
-  const auto& selector = object_at(get("Service", service), {"spec", "selector"});
-  kube::StringMap labels;
-  for (const auto& [key, value] : selector)
-    labels[std::string(key)] = std::string(value.as_string());
-  if (labels.empty()) return {};
-  for (const auto* pod : mirror_.list("Pod", labels))
-    if (is_live(*pod) && condition_of(*pod, "Ready").starts_with("True")) return uid_of(*pod);
-  return {};
-}
-
-std::string World::describe() const {
-  std::string text = "the world:\n";
-  for (const auto* object : mirror_.all()) {
-    const auto kind = string_at(*object, {"kind"});
-    if (kind == "Namespace" || kind == "CustomResourceDefinition" || kind == "Event") continue;
-    text += fmt::format(
-        "  {} {} {}{}\n", kind, name_of(*object),
-        dump_json(find(*object, {"status"}) ? *find(*object, {"status"}) : Json()).substr(0, 400),
-        is_deleting(*object) ? " (deleting)" : "");
-  }
-  constexpr std::size_t kShown = 60;
-  const auto faults = std::min(injected().size(), kShown);
-  for (auto at = injected().size() - faults; at < injected().size(); ++at)
-    text += "  injected: " + injected()[at] + "\n";
-  const auto shown = std::min(writes_.size(), kShown);
-  for (auto at = writes_.size() - shown; at < writes_.size(); ++at)
-    text += fmt::format("  {} {}\n", format_rfc3339(writes_[at].at), writes_[at].to_string());
-  return text;
 }
 
 }  // namespace manta::integration

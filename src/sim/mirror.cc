@@ -1,10 +1,10 @@
-#include "mirror.h"
+#include "sim/mirror.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace manta::integration {
+namespace manta::sim {
 namespace {
 
 std::string key_for(const Json& object) {
@@ -41,7 +41,7 @@ void Mirror::take(const local::StoreChange& change) {
   if (seen.before.is_null()) ++created_[std::string(kind)];
   if (const auto base = string_at(seen.newest(), {"metadata", "generateName"}); !base.empty())
     generated_[name_of(seen.newest())] = base;
-  if (kind != "Event") {
+  if (kind != "Event" && kind != "Lease") {
     ++changes_;
     last_change_ = loop_.now();
   }
@@ -114,4 +114,4 @@ const Json* controller_of(const Json& object) {
   return nullptr;
 }
 
-}  // namespace manta::integration
+}  // namespace manta::sim

@@ -1,10 +1,10 @@
-#include "kubelet.h"
+#include "sim/kubelet.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace manta::integration {
+namespace manta::sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -174,4 +174,4 @@ void Kubelet::unhang(const std::string& pod) {
   if (found && is_deleting(*found)) scope_.spawn("terminate", terminate(*found));
 }
 
-}  // namespace manta::integration
+}  // namespace manta::sim

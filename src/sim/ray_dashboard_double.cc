@@ -1,6 +1,6 @@
-#include "ray_dashboard_double.h"
+#include "sim/ray_dashboard_double.h"
 
-namespace manta::integration {
+namespace manta::sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -74,4 +74,4 @@ Task<Result<Json>> RayDashboardDouble::call(std::string target, Json request) {
   co_return answer(request, head);
 }
 
-}  // namespace manta::integration
+}  // namespace manta::sim

@@ -1,7 +1,7 @@
 // What is left of the objects when all that chance and the clock decided is taken away: two runs
 // that ended alike have equal pictures.
 #include "ray/labels.h"
-#include "world.h"
+#include "sim/world.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <iterator>
 #include <regex>
 
-namespace manta::integration {
+namespace manta::sim {
 namespace {
 
 using Renames = std::vector<std::pair<std::string, std::string>>;
@@ -51,7 +51,9 @@ std::vector<std::string> World::picture() const {
   std::vector<std::string> lines;
   for (const auto* object : mirror_.all()) {
     const auto kind = string_at(*object, {"kind"});
-    if (kind == "Event" || kind == "CustomResourceDefinition" || kind == "Namespace") continue;
+    if (kind == "Event" || kind == "Lease" || kind == "CustomResourceDefinition" ||
+        kind == "Namespace")
+      continue;
     Json bare = *object;
     drop_run_dependent(bare);
     lines.push_back(without_chance(canonical_json(bare), renames));
@@ -78,4 +80,4 @@ std::string difference(const std::vector<std::string>& wanted,
   return text;
 }
 
-}  // namespace manta::integration
+}  // namespace manta::sim

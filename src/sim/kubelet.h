@@ -10,14 +10,14 @@
 
 #include "base/async.h"
 #include "kube/api.h"
-#include "mirror.h"
+#include "sim/mirror.h"
 
 #include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
-namespace manta::integration {
+namespace manta::sim {
 
 class Kubelet {
  public:
@@ -61,4 +61,4 @@ class Kubelet {
   int next_address_ = 1;
 };
 
-}  // namespace manta::integration
+}  // namespace manta::sim

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace manta::integration {
+namespace manta::sim {
 
 struct Change {
   Time at = {};
@@ -41,7 +41,7 @@ class Mirror {
   /// Names that were made from a generateName, of what is gone too, and that generateName.
   const std::map<std::string, std::string>& generated() const { return generated_; }
 
-  /// Changes of everything but Events.
+  /// Changes of everything but Events and Leases.
   std::uint64_t changes() const { return changes_; }
   Time last_change() const { return last_change_; }
   /// How many objects of this kind were ever created.
@@ -75,4 +75,4 @@ std::string condition_of(const Json& object, std::string_view type);
 bool is_live(const Json& pod);
 const Json* controller_of(const Json& object);  // the owner reference
 
-}  // namespace manta::integration
+}  // namespace manta::sim

@@ -5,12 +5,15 @@
 #include "base/async.h"
 #include "controllers/settings.h"
 #include "kube/api.h"
+#include "kube/leader_election.h"
 #include "operator/operator.h"
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-namespace manta::integration {
+namespace manta::sim {
 
 /// A write that the operator sent.
 struct WriteCall {
@@ -27,15 +30,29 @@ struct WriteCall {
 using WriteLog = std::vector<WriteCall>;
 
 bool is_write(const kube::Request& request);
+/// A request in words: "create Pod default/c-head".
+WriteCall to_write_call(const kube::Request& request, Time now);
+
+struct LifeOptions {
+  controllers::Settings settings = {};
+  /// Several processes take turns by this Lease; nothing: there is only one.
+  std::optional<kube::LeaseOptions> lease = {};
+  /// The process ends by itself, having lost the Lease.
+  std::function<void()> on_exit = {};
+  /// Each write, before it is sent.
+  std::function<void(const kube::Request&)> before_write = {};
+};
 
 class OperatorLife final : public kube::Api {
  public:
   OperatorLife(Loop& loop, kube::Api& wire, kube::Outside& outside, Random& random,
-               const controllers::Settings& settings, WriteLog& log);
+               LifeOptions options, WriteLog& log);
 
   void die();
   bool ended() const { return scope_.running() == 0; }
-  bool idle() const { return operator_.synced() && operator_.idle(); }
+  /// Nothing is planned, in flight or due at once; or it only looks on.
+  bool idle() const;
+  bool acts() const { return !election_ || election_->is_leader(); }
 
   Task<Result<kube::Response>> call(kube::Request request) override;
   Task<Result<void>> watch(kube::WatchRequest request, WatchSink sink,
@@ -43,12 +60,16 @@ class OperatorLife final : public kube::Api {
   Task<Result<kube::RawResponse>> raw(kube::RawRequest request) override;
 
  private:
+  void stand_for_election();
+
   Loop& loop_;
   kube::Api& wire_;
   WriteLog& log_;
+  LifeOptions options_;
   bool dead_ = false;
   Scope scope_;
   operator_::Operator operator_;
+  std::optional<kube::LeaderElection> election_ = {};
 };
 
-}  // namespace manta::integration
+}  // namespace manta::sim

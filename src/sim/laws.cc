@@ -1,4 +1,4 @@
-#include "laws.h"
+#include "sim/laws.h"
 
 #include "ray/labels.h"
 
@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace manta::integration {
+namespace manta::sim {
 
 Laws::Laws(Mirror& mirror, const WriteLog& writes) : mirror_(mirror), writes_(writes) {
   mirror.listen([this](const Change& change) { at_commit(change); });
@@ -82,4 +82,4 @@ void Laws::deletions_are_explained() {
   }
 }
 
-}  // namespace manta::integration
+}  // namespace manta::sim

@@ -2,14 +2,14 @@
 // has settled.
 #pragma once
 
-#include "mirror.h"
-#include "operator_life.h"
+#include "sim/mirror.h"
+#include "sim/operator_life.h"
 
 #include <map>
 #include <string>
 #include <vector>
 
-namespace manta::integration {
+namespace manta::sim {
 
 class Laws {
  public:
@@ -31,4 +31,4 @@ class Laws {
   std::vector<std::string> broken_ = {};
 };
 
-}  // namespace manta::integration
+}  // namespace manta::sim

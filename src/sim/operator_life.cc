@@ -1,8 +1,8 @@
-#include "operator_life.h"
+#include "sim/operator_life.h"
 
 #include <fmt/format.h>
 
-namespace manta::integration {
+namespace manta::sim {
 namespace {
 
 std::string_view name_of_verb(kube::Verb verb) {
@@ -37,14 +37,41 @@ bool is_write(const kube::Request& request) {
   return request.verb != kube::Verb::Get && request.verb != kube::Verb::List;
 }
 
+WriteCall to_write_call(const kube::Request& request, Time now) {
+  return {.at = now,
+          .verb = request.verb,
+          .kind = request.resource.kind,
+          .subresource = request.subresource,
+          .key = {request.namespace_, request.name},
+          .uid = request.precondition_uid,
+          .selector = request.label_selector};
+}
+
 OperatorLife::OperatorLife(Loop& loop, kube::Api& wire, kube::Outside& outside, Random& random,
-                           const controllers::Settings& settings, WriteLog& log)
+                           LifeOptions options, WriteLog& log)
     : loop_(loop),
       wire_(wire),
       log_(log),
+      options_(std::move(options)),
       scope_(loop),
-      operator_(loop, *this, outside, random, {.settings = settings}) {
-  scope_.spawn("operator", operator_.run(scope_.stop_token()));
+      operator_(loop, *this, outside, random, {.settings = options_.settings}) {
+  if (options_.lease) {
+    election_.emplace(loop, *this, random, *options_.lease);
+    stand_for_election();
+  } else {
+    scope_.spawn("operator", operator_.run(scope_.stop_token()));
+  }
+}
+
+// As src/operator/process.cc does it.
+void OperatorLife::stand_for_election() {
+  election_->on_started = [this] { scope_.spawn("work", operator_.work(scope_.stop_token())); };
+  election_->on_lost = [this] {
+    die();
+    if (options_.on_exit) options_.on_exit();
+  };
+  scope_.spawn("watch", operator_.watch(scope_.stop_token()));
+  scope_.spawn("election", election_->run(scope_.stop_token()));
 }
 
 void OperatorLife::die() {
@@ -52,18 +79,16 @@ void OperatorLife::die() {
   scope_.request_stop();
 }
 
+bool OperatorLife::idle() const { return operator_.synced() && (!acts() || operator_.idle()); }
+
 Task<Result<kube::Response>> OperatorLife::call(kube::Request request) {
   if (dead_) co_return dead();
-  const bool counts = is_write(request);
+  const bool counts = is_write(request) && request.resource.plural != "leases";
   const auto at = log_.size();
-  if (counts)
-    log_.push_back({.at = loop_.now(),
-                    .verb = request.verb,
-                    .kind = request.resource.kind,
-                    .subresource = request.subresource,
-                    .key = {request.namespace_, request.name},
-                    .uid = request.precondition_uid,
-                    .selector = request.label_selector});
+  if (counts) {
+    if (options_.before_write) options_.before_write(request);
+    log_.push_back(to_write_call(request, loop_.now()));
+  }
   auto answer = co_await wire_.call(std::move(request));
   if (dead_) co_return dead();
   if (counts && answer) {
@@ -87,4 +112,4 @@ Task<Result<kube::RawResponse>> OperatorLife::raw(kube::RawRequest request) {
   co_return co_await wire_.raw(std::move(request));
 }
 
-}  // namespace manta::integration
+}  // namespace manta::sim

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace manta::integration {
+namespace manta::sim {
 
 class RayDashboardDouble final : public kube::Outside {
  public:
@@ -55,4 +55,4 @@ class RayDashboardDouble final : public kube::Outside {
   std::uint64_t calls_ = 0;
 };
 
-}  // namespace manta::integration
+}  // namespace manta::sim
