@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Writes what is generated below deploy/ and docs/, each from its one source:
+
+  deploy/rbac/calls.yaml         -> the rules of the Helm chart and of kustomize
+  deploy/crd                     -> the operator chart's crds/
+  comments of a chart's values   -> the table in that chart's README.md
+
+  tools/gen_deploy.py            write
+  tools/gen_deploy.py --check    exit 1, naming the files, when one is not what would be written
+"""
+import argparse
+import pathlib
+import re
+import sys
+
+import yaml
+
+TOP = pathlib.Path(__file__).resolve().parents[1]
+DEPLOY = TOP / "deploy"
+OPERATOR_CHART = DEPLOY / "helm/kuberay-operator"
+SOURCE = "Written by tools/gen_deploy.py from deploy/rbac/calls.yaml."
+
+
+# --- rules -------------------------------------------------------------------------------------------
+
+def verbs_of(entry):
+    verbs = set(entry.get("calls", [])) | set(entry.get("held", []))
+    if entry.get("cached"):
+        verbs |= {"get", "list", "watch"}
+    if not verbs:
+        raise SystemExit(f"calls.yaml: {entry['resource']} asks for nothing")
+    return tuple(sorted(verbs))
+
+
+def rules_of(entries):
+    """Resources of one group with the same verbs share a rule."""
+    rules = {}
+    for entry in entries:
+        group, resource = entry["resource"].split("/", 1)
+        rules.setdefault((group, verbs_of(entry)), []).append(resource)
+    return [{"apiGroups": [group], "resources": sorted(resources), "verbs": list(verbs)}
+            for (group, verbs), resources in sorted(rules.items(), key=lambda r: (r[0][0], sorted(r[1])))]
+
+
+def user_rules(kind):
+    """What people who edit, and people who view, RayJobs and the like may."""
+    def rules(verbs):
+        return [{"apiGroups": ["ray.io"], "resources": [kind + "s"], "verbs": verbs},
+                {"apiGroups": ["ray.io"], "resources": [kind + "s/status"], "verbs": ["get"]}]
+    return {f"{kind}-editor-role": rules(["create", "delete", "get", "list", "patch", "update", "watch"]),
+            f"{kind}-viewer-role": rules(["get", "list", "watch"])}
+
+
+def dump(value):
+    return yaml.safe_dump(value, sort_keys=False, default_flow_style=False, width=200)
+
+
+CONDITIONS = {  # when the chart has the rules of calls.yaml's `conditional`
+    "KubernetesWAS": 'include "kuberay-operator.gateEnabled" (dict "root" . "gate" "KubernetesWAS")',
+    "volcano": 'include "kuberay-operator.usesScheduler" (dict "root" . "name" "volcano")',
+    "scheduler-plugins": 'include "kuberay-operator.usesScheduler" (dict "root" . "name" "scheduler-plugins")',
+}
+
+
+def chart_rules(calls):
+    text = f"{{{{/* {SOURCE} */}}}}\n"
+    text += '{{- define "kuberay-operator.rules" -}}\n' + dump(rules_of(calls["operator"]))
+    for part in calls["conditional"]:
+        text += f"{{{{- if {CONDITIONS[part['name']]} }}}}\n{dump(rules_of(part['calls']))}{{{{- end }}}}\n"
+    text += "{{- end -}}\n\n"
+    text += '{{- define "kuberay-operator.leaderElectionRules" -}}\n'
+    text += dump(rules_of(calls["leader_election"])) + "{{- end -}}\n"
+    return text
+
+
+def chart_user_roles(calls):
+    text = f"{{{{- /* {SOURCE} */}}}}\n{{{{- if and .Values.rbacEnable (not .Values.singleNamespaceInstall) }}}}\n"
+    for kind in calls["users"]:
+        for name, rules in user_rules(kind).items():
+            text += f"""---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: {name}
+  labels:
+    {{{{- include "kuberay-operator.labels" . | nindent 4 }}}}
+rules:
+{dump(rules)}"""
+    return text + "{{- end }}\n"
+
+
+def kustomize_roles(calls):
+    def role(kind, name, rules):
+        return f"# {SOURCE}\n" + dump({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind,
+                                       "metadata": {"name": name}, "rules": rules})
+    files = {"role.yaml": role("ClusterRole", "kuberay-operator", rules_of(calls["operator"])),
+             "leader_election_role.yaml": role("Role", "kuberay-operator-leader-election",
+                                               rules_of(calls["leader_election"]))}
+    for kind in calls["users"]:
+        for name, rules in user_rules(kind).items():
+            files[name.replace("-", "_") + ".yaml"] = role("ClusterRole", name, rules)
+    return {DEPLOY / "kustomize/rbac" / name: text for name, text in files.items()}
+
+
+def was_patch(calls):
+    rules = next(rules_of(p["calls"]) for p in calls["conditional"] if p["name"] == "KubernetesWAS")
+    return f"# {SOURCE}\n" + dump([{"op": "add", "path": "/rules/-", "value": rule} for rule in rules])
+
+
+# --- values ------------------------------------------------------------------------------------------
+
+def documented_values(text):
+    """(path, description) of every `# --` comment of a values.yaml, in its order."""
+    out, path, comment = [], [], []
+    for line in text.splitlines():
+        bare = line.strip()
+        if bare.startswith("# -- "):
+            comment = [bare[5:]]
+        elif bare.startswith("# ") and comment:
+            comment.append(bare[2:])
+        elif match := re.match(r"^( *)([\w.-]+):", line):
+            depth = len(match[1]) // 2
+            path = path[:depth] + [match[2]]
+            if comment:
+                out.append((".".join(path), " ".join(comment)))
+            comment = []
+        else:
+            comment = []
+    return out
+
+
+def shown(value):
+    if value is None:
+        return ""
+    text = yaml.safe_dump(value, default_flow_style=True, width=10000).replace("\n...", "").strip()
+    return f"`{text}`" if len(text) < 90 else "see values.yaml"
+
+
+def chart_readme(chart):
+    text = (chart / "values.yaml").read_text()
+    values = yaml.safe_load(text)
+    rows = ""
+    for path, description in documented_values(text):
+        value = values
+        for key in path.split("."):
+            value = value[key]
+        rows += f"| `{path}` | {shown(value)} | {description} |\n"
+    readme = (chart / "README.md").read_text()
+    mark = "<!-- values, written by tools/gen_deploy.py -->"
+    return readme.split(mark)[0] + mark + "\n\n| value | default | |\n|---|---|---|\n" + rows
+
+
+# --- files -------------------------------------------------------------------------------------------
+
+def wanted():
+    calls = yaml.safe_load((DEPLOY / "rbac/calls.yaml").read_text())
+    files = {OPERATOR_CHART / "templates/_rules.tpl": chart_rules(calls),
+             OPERATOR_CHART / "templates/user_roles.yaml": chart_user_roles(calls),
+             DEPLOY / "kustomize/overlays/kubernetes-was-v1alpha2/rules.yaml": was_patch(calls)}
+    files |= kustomize_roles(calls)
+    for crd in sorted((DEPLOY / "crd").glob("*.yaml")):
+        files[OPERATOR_CHART / "crds" / crd.name] = crd.read_text()
+    for chart in sorted((DEPLOY / "helm").iterdir()):
+        files[chart / "README.md"] = chart_readme(chart)
+    return files
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--check", action="store_true")
+    check = options.parse_args().check
+    stale = [(path, text) for path, text in wanted().items()
+             if not path.exists() or path.read_text() != text]
+    for path, text in stale:
+        print(f"{path.relative_to(TOP)}: " + ("is not what tools/gen_deploy.py would write" if check else "written"))
+        if not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    sys.exit(1 if check and stale else 0)
+
+
+if __name__ == "__main__":
+    main()
