@@ -3,6 +3,30 @@
 #include <algorithm>
 
 namespace manta::controllers {
+namespace {
+
+JsonObject metadata_of(const kube::ObjectMeta& meta) {
+  JsonObject out{{"name", meta.key.name},
+                 {"namespace", meta.key.namespace_},
+                 {"uid", meta.uid},
+                 {"resourceVersion", std::to_string(meta.resource_version)}};
+  const auto put_map = [&](std::string_view field, const kube::StringMap& map) {
+    if (map.empty()) return;
+    JsonObject object;
+    for (const auto& [key, value] : map) object[key] = value;
+    out[field] = std::move(object);
+  };
+  put_map("labels", meta.labels);
+  put_map("annotations", meta.annotations);
+  JsonArray owners;
+  for (const auto& owner : meta.owners) owners.push_back(kube::to_json(owner));
+  if (!owners.empty()) out["ownerReferences"] = std::move(owners);
+  JsonArray finalizers(meta.finalizers.begin(), meta.finalizers.end());
+  if (!finalizers.empty()) out["finalizers"] = std::move(finalizers);
+  return out;
+}
+
+}  // namespace
 
 kube::Write create(const kube::Resource& resource, Json body, std::string_view lane) {
   const auto key = kube::key_of(body);
@@ -21,6 +45,21 @@ kube::Write remove(const kube::Resource& resource, const kube::ObjectMeta& meta,
           .precondition_uid = meta.uid,
           .lane = std::string(lane),
           .tolerate = {ErrorCode::NotFound}};
+}
+
+kube::Write update(const kube::Resource& resource, const kube::SpecView& changed,
+                   std::string_view lane) {
+  JsonObject body{{"apiVersion", resource.api_version()},
+                  {"kind", resource.kind},
+                  {"metadata", metadata_of(changed.meta)},
+                  {"spec", changed.spec}};
+  // Where a kind has no status subresource, what is left out is gone.
+  if (!changed.status.is_null()) body["status"] = changed.status;
+  return {.kind = kube::WriteKind::Update,
+          .resource = resource,
+          .key = changed.meta.key,
+          .body = std::move(body),
+          .lane = std::string(lane)};
 }
 
 kube::Write update_status(const kube::Resource& resource, const kube::ObjectMeta& meta,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kube/plan.h"
+#include "kube/views.h"
 
 #include <string>
 #include <string_view>
@@ -12,6 +13,9 @@ namespace manta::controllers {
 kube::Write create(const kube::Resource& resource, Json body, std::string_view lane);
 /// Of this object and no successor; one that is gone counts as deleted.
 kube::Write remove(const kube::Resource& resource, const kube::ObjectMeta& meta,
+                   std::string_view lane);
+/// The whole object as `changed` shows it, against the resourceVersion that it carries.
+kube::Write update(const kube::Resource& resource, const kube::SpecView& changed,
                    std::string_view lane);
 /// Status subresource, against the resourceVersion that the decision saw.
 kube::Write update_status(const kube::Resource& resource, const kube::ObjectMeta& meta,

@@ -28,6 +28,9 @@ struct CacheScope {
   std::string namespace_ = {};  // empty: all
   std::string label_selector = {};
   std::string field_selector = {};
+  /// While the server does not serve the resource, or not to us, the cache counts as synced and
+  /// empty: nobody waits for it.
+  bool may_be_missing = false;
 };
 
 /// A cache without its view's type: what reflectors feed and the runtime writes through.

@@ -42,6 +42,7 @@ class Reflector {
       auto listed = co_await list_all();
       if (!listed) {
         report("listing", listed.error());
+        if (is_missing(listed.error())) cache_.end_replace(0);  // of what is held nothing is gone
         if (!co_await sleep(loop_, backoff_.next(), stop_)) co_return;
         continue;
       }
@@ -51,6 +52,11 @@ class Reflector {
   }
 
  private:
+  bool is_missing(const Error& error) const {
+    return cache_.scope().may_be_missing && !cache_.synced() &&
+           (error.code == ErrorCode::NotFound || error.code == ErrorCode::Forbidden);
+  }
+
   /// Pages until the end; sets revision_. Expired in the middle starts over.
   Task<Result<void>> list_all() {
     int expired = 0;

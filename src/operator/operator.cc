@@ -1,9 +1,11 @@
 #include "operator/operator.h"
 
+#include "controllers/mtls/plan.h"
 #include "controllers/networkpolicy/plan.h"
 #include "controllers/raycluster/plan.h"
 #include "controllers/raycronjob/plan.h"
 #include "controllers/rayjob/plan.h"
+#include "controllers/rayjob/valid_jobs.h"
 #include "kube/cache.h"
 #include "kube/events.h"
 #include "operator/world.h"
@@ -14,9 +16,24 @@ namespace {
 
 using Watch = kube::ControllerSpec::Watch;
 
+// A PodGroup or Workload concerns whose it is, and whose it would be.
+std::function<std::vector<kube::ObjectKey>(const kube::ObjectMeta&)> gangs_of(
+    const World& world, const kube::Resource& owner) {
+  return
+      [&world, &owner](const kube::ObjectMeta& meta) { return owners_of_gang(world, owner, meta); };
+}
+
+void watch_optional(World& world, std::vector<Watch>& watches) {
+  if (world.pod_groups) watches.push_back({&*world.pod_groups, gangs_of(world, ray::kRayClusters)});
+  if (world.workloads) watches.push_back({&*world.workloads, kube::itself});  // named like it
+  if (!world.certificates) return;
+  watches.push_back({&*world.certificates, kube::owner_of_kind(ray::kRayClusters)});
+  watches.push_back({&world.secrets, clusters_of_certificates});
+}
+
 kube::ControllerSpec cluster_controller(World& world, const controllers::Settings& settings) {
   const auto owner = kube::owner_of_kind(ray::kRayClusters);
-  return {
+  kube::ControllerSpec spec{
       .name = "raycluster",
       .primary = ray::kRayClusters,
       .plan = [&world, &settings](const kube::ObjectKey& key,
@@ -35,6 +52,8 @@ kube::ControllerSpec cluster_controller(World& world, const controllers::Setting
                           return clusters_using_account(world, meta);
                         }}},
   };
+  watch_optional(world, spec.watches);
+  return spec;
 }
 
 bool is_head(const kube::ObjectMeta* before, const kube::ObjectMeta* after) {
@@ -49,24 +68,36 @@ kube::ControllerSpec job_controller(World& world, const controllers::Settings& s
   const auto of_dependent = [&world](const kube::ObjectMeta& meta) {
     return jobs_of_dependent(world, meta);
   };
-  return {
+  kube::ControllerSpec spec{
       .name = "rayjob",
       .primary = ray::kRayJobs,
-      .plan = [&world, &settings](const kube::ObjectKey& key,
-                                  const kube::PlanContext& context) -> std::optional<kube::Plan> {
-        const auto seen = see_ray_job(world, key);
-        if (!seen) return std::nullopt;
+      .plan = [&world, &settings, valid = controllers::rayjob::ValidJobs()](
+                  const kube::ObjectKey& key,
+                  const kube::PlanContext& context) mutable -> std::optional<kube::Plan> {
+        auto seen = see_ray_job(world, key);
+        if (!seen) {
+          valid.forget(key);
+          return std::nullopt;
+        }
+        valid.look_at(*seen, settings);
         return controllers::rayjob::plan(*seen, settings, context);
       },
       .watches = {Watch{&world.jobs, kube::itself}, Watch{&world.clusters, of_cluster},
                   Watch{&world.services, owner}, Watch{&world.services, of_dependent},
                   Watch{&world.batch_jobs, owner}, Watch{&world.secrets, of_dependent},
-                  Watch{&world.pods, of_dependent, is_head}},
+                  Watch{&world.pods, of_dependent, is_head},
+                  // What workers say counts as long as their cluster is not ready.
+                  Watch{&world.pods, [&world](const kube::ObjectMeta& meta) {
+                          return jobs_waiting_for(world, meta);
+                        }}},
   };
+  if (world.pod_groups)
+    spec.watches.push_back({&*world.pod_groups, gangs_of(world, ray::kRayJobs)});
+  return spec;
 }
 
 kube::ControllerSpec cron_job_controller(World& world, const controllers::Settings& settings) {
-  return {
+  kube::ControllerSpec spec{
       .name = "raycronjob",
       .primary = ray::kRayCronJobs,
       .plan = [&world, &settings](const kube::ObjectKey& key,
@@ -77,6 +108,10 @@ kube::ControllerSpec cron_job_controller(World& world, const controllers::Settin
       },
       .watches = {Watch{&*world.cron_jobs, kube::itself}},
   };
+  // Only policies ask how its RayJobs are.
+  if (settings.job_gates.cron_policies)
+    spec.watches.push_back({&world.jobs, kube::owner_of_kind(ray::kRayCronJobs)});
+  return spec;
 }
 
 kube::ControllerSpec policy_controller(World& world, const controllers::Settings& settings) {
@@ -97,6 +132,23 @@ kube::ControllerSpec policy_controller(World& world, const controllers::Settings
   };
 }
 
+kube::ControllerSpec mtls_controller(World& world, const controllers::Settings& settings) {
+  const auto owner = kube::owner_of_kind(ray::kRayClusters);
+  return {
+      .name = "raycluster-mtls",
+      .primary = ray::kRayClusters,
+      .plan = [&world, &settings](const kube::ObjectKey& key,
+                                  const kube::PlanContext& context) -> std::optional<kube::Plan> {
+        const auto seen = see_mtls(world, key);
+        if (!seen) return std::nullopt;
+        return controllers::mtls::plan(*seen, settings, context.now);
+      },
+      .watches = {Watch{&world.clusters, kube::itself}, Watch{&*world.issuers, owner},
+                  Watch{&*world.certificates, owner},
+                  Watch{&world.secrets, clusters_of_certificates}, Watch{&world.pods, owner}},
+  };
+}
+
 // One watched namespace: its caches and the runtime that acts on them.
 struct Unit {
   Unit(Loop& loop, kube::Api& api, kube::Outside& outside, kube::EventRecorder& events,
@@ -106,6 +158,7 @@ struct Unit {
                 {.field_manager = "kuberay-operator"}, options.observer) {
     runtime.add(cluster_controller(world, options.settings));
     runtime.add(job_controller(world, options.settings));
+    if (world.certificates) runtime.add(mtls_controller(world, options.settings));
     if (world.policies) runtime.add(policy_controller(world, options.settings));
     if (world.cron_jobs) runtime.add(cron_job_controller(world, options.settings));
   }

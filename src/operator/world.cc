@@ -53,6 +53,34 @@ void see_services(const World& world, RayClusterSeen& seen) {
       world.services.get({key.namespace_, ray::default_serve_service_name(key.name)}) != nullptr;
 }
 
+bool wants_certificates(const ray::RayCluster& cluster) {
+  return cluster.spec.tlsOptions && ray::is_true(cluster.spec.tlsOptions->enabled);
+}
+
+void see_certificates(const World& world, const kube::ObjectKey& cluster,
+                      controllers::mtls::LeavesSeen& seen) {
+  const auto in_namespace = [&](std::string name) {
+    return kube::ObjectKey{cluster.namespace_, std::move(name)};
+  };
+  seen.head_certificate =
+      world.certificates->get(in_namespace(ray::head_certificate_name(cluster.name)));
+  seen.worker_certificate =
+      world.certificates->get(in_namespace(ray::worker_certificate_name(cluster.name)));
+  seen.head_secret = world.secrets.get(in_namespace(ray::head_tls_secret_name(cluster.name)));
+  seen.worker_secret = world.secrets.get(in_namespace(ray::worker_tls_secret_name(cluster.name)));
+}
+
+controllers::batchscheduler::GangSeen gang_of(const World& world, const kube::ObjectMeta& owner,
+                                              std::string_view kind) {
+  controllers::batchscheduler::GangSeen seen;
+  if (world.pod_groups)
+    seen.pod_group =
+        world.pod_groups->get({owner.key.namespace_, controllers::batchscheduler::pod_group_name(
+                                                         owner, kind, world.scheduler)});
+  if (world.workloads) seen.workload = world.workloads->get(owner.key);
+  return seen;
+}
+
 }  // namespace
 
 World::World(const std::string& namespace_, const controllers::Settings& settings)
@@ -70,7 +98,8 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
                  {.namespace_ = namespace_,
                   .label_selector = fmt::format("{}={}", ray::kLabelCreatedBy, ray::kCreatedBy)}),
       ingresses(kube::kIngresses, kube::project_spec, {.namespace_ = namespace_}),
-      claims(kube::kPersistentVolumeClaims, kube::project_spec, {.namespace_ = namespace_}) {
+      claims(kube::kPersistentVolumeClaims, kube::project_spec, {.namespace_ = namespace_}),
+      scheduler(settings.build.scheduler) {
   pods.index_label(std::string(ray::kLabelCluster));
   services.index_label(std::string(ray::kLabelCluster));
   services.index_label(std::string(ray::kLabelHeadlessWorkerService));
@@ -80,6 +109,7 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
            &batch_jobs, &ingresses, &claims})
     caches.add(*cache);
   if (settings.cron_jobs) {
+    jobs.index_label(std::string(ray::kLabelCronJobName));
     cron_jobs.emplace(ray::kRayCronJobs, ray::parse_ray_cron_job,
                       kube::CacheScope{.namespace_ = namespace_});
     caches.add(*cron_jobs);
@@ -94,6 +124,22 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
     routes.emplace(kRoutes, kube::project_meta, kube::CacheScope{.namespace_ = namespace_});
     routes->index_label(std::string(ray::kLabelCluster));
     caches.add(*routes);
+  }
+  // A scheduler that is not installed must not keep everything else waiting. BS-05
+  const kube::CacheScope perhaps{.namespace_ = namespace_, .may_be_missing = true};
+  if (const auto* resource = controllers::batchscheduler::pod_groups_of(scheduler)) {
+    pod_groups.emplace(*resource, kube::project_spec, perhaps);
+    caches.add(*pod_groups);
+  }
+  if (scheduler == ray::BatchScheduler::KubernetesWas) {
+    workloads.emplace(controllers::batchscheduler::kWorkloads, kube::project_spec, perhaps);
+    caches.add(*workloads);
+  }
+  if (settings.build.mtls && settings.cert_manager) {
+    issuers.emplace(controllers::mtls::kIssuers, kube::project_meta, perhaps);
+    caches.add(*issuers);
+    certificates.emplace(controllers::mtls::kCertificates, kube::project_spec, perhaps);
+    caches.add(*certificates);
   }
 }
 
@@ -120,6 +166,9 @@ std::optional<RayClusterSeen> see_ray_cluster(const World& world, const kube::Ob
   for (auto& job : world.batch_jobs.labelled(key.namespace_, ray::kLabelCluster, key.name))
     if (job->meta.label(ray::kLabelNodeType) == ray::kNodeTypeRedisCleanup)
       seen.cleanup_jobs.push_back(std::move(job));
+  seen.gang = gang_of(world, cluster->meta, ray::kKindRayCluster);
+  if (world.certificates && wants_certificates(*cluster))
+    see_certificates(world, key, seen.certificates);
   return seen;
 }
 
@@ -134,12 +183,13 @@ std::optional<RayJobSeen> see_ray_job(const World& world, const kube::ObjectKey&
   // A namesake of an earlier RayJob is on its way out; to wait for it is to make ours later.
   seen.submitter = world.batch_jobs.get(in_namespace(key.name));
   if (seen.submitter && !belongs_to(seen.submitter->meta, job->meta)) seen.submitter.reset();
+  seen.gang = gang_of(world, job->meta, ray::kKindRayJob);
   if (job->status.rayClusterName.empty()) return seen;
   seen.cluster = world.clusters.get(in_namespace(job->status.rayClusterName));
   if (!seen.cluster) return seen;
   seen.cluster_service = world.services.get(in_namespace(ray::head_service_name(*seen.cluster)));
-  seen.heads =
-      controllers::raycluster::pods_of_type(pods_of(world, seen.cluster->meta), ray::kNodeTypeHead);
+  seen.pods = pods_of(world, seen.cluster->meta);
+  seen.heads = controllers::raycluster::pods_of_type(seen.pods, ray::kNodeTypeHead);
   if (ray::token_auth_enabled(seen.cluster->spec))
     seen.auth_secret = world.secrets.get(in_namespace(ray::auth_secret_name(*seen.cluster)));
   return seen;
@@ -150,9 +200,12 @@ std::optional<controllers::raycronjob::RayCronJobSeen> see_ray_cron_job(
   if (!world.cron_jobs) return std::nullopt;
   auto cron_job = world.cron_jobs->get(key);
   if (!cron_job) return std::nullopt;
-  return controllers::raycronjob::RayCronJobSeen{
-      .cron_job = std::move(cron_job),
+  controllers::raycronjob::RayCronJobSeen seen{
+      .cron_job = cron_job,
       .has_job = [&world](const kube::ObjectKey& job) { return world.jobs.get(job) != nullptr; }};
+  for (auto& job : world.jobs.labelled(key.namespace_, ray::kLabelCronJobName, key.name))
+    if (belongs_to(job->meta, cron_job->meta)) seen.children.push_back(std::move(job));
+  return seen;
 }
 
 std::optional<controllers::networkpolicy::NetworkPolicySeen> see_network_policies(
@@ -171,6 +224,41 @@ std::optional<controllers::networkpolicy::NetworkPolicySeen> see_network_policie
   for (const auto& group : cluster->spec.workerGroupSpecs)
     add(ray::worker_network_policy_name(key.name, group.groupName));
   return seen;
+}
+
+std::optional<controllers::mtls::MtlsSeen> see_mtls(const World& world,
+                                                    const kube::ObjectKey& key) {
+  auto cluster = world.clusters.get(key);
+  if (!cluster || !world.certificates) return std::nullopt;
+  controllers::mtls::MtlsSeen seen{.cluster = cluster};
+  if (!wants_certificates(*cluster)) return seen;
+  const auto in_namespace = [&](std::string name) {
+    return kube::ObjectKey{key.namespace_, std::move(name)};
+  };
+  seen.self_signed_issuer =
+      world.issuers->get(in_namespace(ray::self_signed_issuer_name(key.name)));
+  seen.ca_issuer = world.issuers->get(in_namespace(ray::ca_issuer_name(key.name)));
+  seen.ca_certificate = world.certificates->get(in_namespace(ray::ca_certificate_name(key.name)));
+  seen.ca_secret =
+      world.secrets.get(in_namespace(ray::ca_secret_name(key.name, cluster->meta.uid)));
+  see_certificates(world, key, seen.leaves);
+  seen.pods = pods_of(world, cluster->meta);
+  return seen;
+}
+
+std::vector<kube::ObjectKey> owners_of_gang(const World& world, const kube::Resource& owner,
+                                            const kube::ObjectMeta& pod_group) {
+  auto keys = kube::owner_of_kind(owner)(pod_group);
+  if (!keys.empty()) return keys;
+  auto name = controllers::batchscheduler::owner_of_pod_group(pod_group.key.name, world.scheduler);
+  if (!name.empty()) keys.push_back({pod_group.key.namespace_, std::move(name)});
+  return keys;
+}
+
+std::vector<kube::ObjectKey> clusters_of_certificates(const kube::ObjectMeta& secret) {
+  auto name = controllers::mtls::cluster_of_secret(secret.key.name);
+  if (name.empty()) return {};
+  return {{secret.key.namespace_, std::move(name)}};
 }
 
 std::vector<kube::ObjectKey> clusters_of(const kube::ObjectMeta& dependent) {
@@ -198,6 +286,16 @@ std::vector<kube::ObjectKey> jobs_of_cluster(const World& world, const kube::Obj
   for (const auto& job : world.jobs.list(cluster.key.namespace_))
     if (controllers::rayjob::selected_cluster(job->spec) == cluster.key.name)
       keys.push_back(job->meta.key);
+  return keys;
+}
+
+std::vector<kube::ObjectKey> jobs_waiting_for(const World& world,
+                                              const kube::ObjectMeta& dependent) {
+  auto keys = jobs_of_dependent(world, dependent);
+  std::erase_if(keys, [&](const kube::ObjectKey& key) {
+    const auto job = world.jobs.get(key);
+    return !job || job->status.jobDeploymentStatus != "Initializing";
+  });
   return keys;
 }
 

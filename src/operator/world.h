@@ -4,6 +4,7 @@
 //   auto seen = see_ray_cluster(world, key);      // nothing: no such RayCluster
 #pragma once
 
+#include "controllers/mtls/plan.h"
 #include "controllers/networkpolicy/plan.h"
 #include "controllers/raycluster/seen.h"
 #include "controllers/raycronjob/plan.h"
@@ -37,6 +38,15 @@ struct World {
 
   std::optional<kube::Cache<kube::SpecView>> policies = {};  // with their gate
 
+  // With a batch scheduler that has them.
+  std::optional<kube::Cache<kube::SpecView>> pod_groups = {};
+  std::optional<kube::Cache<kube::SpecView>> workloads = {};
+
+  // With the gate of mTLS, and cert-manager.
+  std::optional<kube::Cache<kube::MetaView>> issuers = {};
+  std::optional<kube::Cache<kube::SpecView>> certificates = {};
+
+  ray::BatchScheduler scheduler = ray::BatchScheduler::None;
   kube::CacheSet caches = {};  // all of them
 };
 
@@ -51,13 +61,24 @@ std::optional<controllers::raycronjob::RayCronJobSeen> see_ray_cron_job(const Wo
 std::optional<controllers::networkpolicy::NetworkPolicySeen> see_network_policies(
     const World& world, const kube::ObjectKey& cluster);
 
+std::optional<controllers::mtls::MtlsSeen> see_mtls(const World& world,
+                                                    const kube::ObjectKey& cluster);
+
 /// Which RayClusters and RayJobs a changed object concerns.
 std::vector<kube::ObjectKey> clusters_of(const kube::ObjectMeta& dependent);
 std::vector<kube::ObjectKey> clusters_using_account(const World& world,
                                                     const kube::ObjectMeta& account);
 std::vector<kube::ObjectKey> jobs_of_cluster(const World& world, const kube::ObjectMeta& cluster);
+/// By owner, or by the name that a PodGroup or Workload not ours keeps from them.
+std::vector<kube::ObjectKey> owners_of_gang(const World& world, const kube::Resource& owner,
+                                            const kube::ObjectMeta& pod_group);
+/// Of a Secret with certificates.
+std::vector<kube::ObjectKey> clusters_of_certificates(const kube::ObjectMeta& secret);
 /// Of a Pod, Service or Secret of a RayCluster.
 std::vector<kube::ObjectKey> jobs_of_dependent(const World& world,
                                                const kube::ObjectMeta& dependent);
+/// Those of them that are Initializing.
+std::vector<kube::ObjectKey> jobs_waiting_for(const World& world,
+                                              const kube::ObjectMeta& dependent);
 
 }  // namespace manta::operator_

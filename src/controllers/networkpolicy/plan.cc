@@ -52,28 +52,16 @@ void set_events(kube::Write& write, std::string_view done, std::string_view bare
                                fmt::format("Failed to {} NetworkPolicy {}: {{error}}", verb, key));
 }
 
+// Annotations, owners and finalizers stay as they are; labels and spec are ours as a whole.
 kube::Write replace(const kube::SpecView& live, const Json& wanted) {
-  // Annotations and owners stay as they are; labels and spec are ours as a whole.
-  JsonObject body{{"apiVersion", "networking.k8s.io/v1"},
-                  {"kind", "NetworkPolicy"},
-                  {"spec", *find(wanted, {"spec"})}};
-  JsonArray owners;
-  for (const auto& owner : live.meta.owners) owners.push_back(kube::to_json(owner));
-  JsonObject annotations;
-  for (const auto& [key, value] : live.meta.annotations) annotations[key] = value;
-  body["metadata"] = {{"name", live.meta.key.name},
-                      {"namespace", live.meta.key.namespace_},
-                      {"uid", live.meta.uid},
-                      {"resourceVersion", std::to_string(live.meta.resource_version)},
-                      {"labels", *find(wanted, {"metadata", "labels"})},
-                      {"annotations", std::move(annotations)},
-                      {"ownerReferences", std::move(owners)}};
-  return {.kind = kube::WriteKind::Update,
-          .resource = kube::kNetworkPolicies,
-          .key = live.meta.key,
-          .body = std::move(body),
-          .lane = std::string(kLane),
-          .why = "the NetworkPolicy differs from what the cluster asks for"};
+  auto changed = live;
+  changed.spec = *find(wanted, {"spec"});
+  changed.meta.labels.clear();
+  for (const auto& [key, value] : object_at(wanted, {"metadata", "labels"}))
+    changed.meta.labels.emplace(key, std::string_view(value.get_string()));
+  auto write = update(kube::kNetworkPolicies, changed, kLane);
+  write.why = "the NetworkPolicy differs from what the cluster asks for";
+  return write;
 }
 
 void plan_policy(const NetworkPolicySeen& seen, Json wanted, kube::Plan& plan, kube::Stage& stage) {

@@ -1,6 +1,7 @@
 #include "controllers/raycluster/plan.h"
 
 #include "controllers/raycluster/head_pod.h"
+#include "controllers/raycluster/notes.h"
 #include "controllers/raycluster/objects.h"
 #include "controllers/raycluster/pods.h"
 #include "controllers/raycluster/redis_cleanup.h"
@@ -8,6 +9,8 @@
 #include "controllers/raycluster/validation.h"
 #include "controllers/raycluster/whole_cluster.h"
 #include "controllers/writes.h"
+#include "kube/quota.h"
+#include "ray/builders/cluster_facts.h"
 
 #include <utility>
 
@@ -24,21 +27,50 @@ bool plan_head(const RayClusterSeen& seen, const Settings& settings, Plan& plan)
   return head.step == HeadStep::Create || head.step == HeadStep::Keep;
 }
 
-void plan_pods(const RayClusterSeen& seen, const Settings& settings, Time now, Plan& plan) {
+// False when the batch scheduler's objects are not as Pods need them, and only a change that is
+// not ours to make can put that right.
+bool plan_gang(const RayClusterSeen& seen, const Settings& settings, Plan& plan) {
+  auto gang = batchscheduler::decide_gang(*seen.cluster, seen.gang, settings.build.scheduler);
+  for (auto& stage : gang.stages) plan.stages.push_back(std::move(stage));
+  for (auto& event : gang.events) plan.events.push_back(std::move(event));
+  return gang.blocked.empty();
+}
+
+// Without certificates no Pod may be made; that which is to go goes. True: some have to wait.
+bool hold_new_pods(const RayClusterSeen& seen, const Settings& settings, Plan& plan) {
+  if (!ray::mtls_enabled(seen.spec(), settings.build) ||
+      mtls::why_not_ready(*seen.cluster, seen.certificates).empty())
+    return false;
+  std::size_t held = 0;
+  for (auto& stage : plan.stages)
+    held += std::erase_if(stage, [](const kube::Write& write) {
+      return write.kind == kube::WriteKind::Create && write.resource == kube::kPods;
+    });
+  return held > 0;
+}
+
+// False when some of it cannot be done until something else has changed.
+bool plan_pods(const RayClusterSeen& seen, const Settings& settings, Time now, Plan& plan) {
   switch (decide_suspension(seen, settings)) {
     case SuspendStep::Wait:
-      return;
+      return true;
     case SuspendStep::Delete:
       plan.stages.push_back(suspension_writes(seen));
-      return;
+      return true;
     case SuspendStep::None:
       break;
   }
   const auto upgrade = decide_upgrade(seen, settings);
-  plan.stages.push_back(upgrade_writes(seen, upgrade, settings));
-  if (upgrade == UpgradeStep::Recreate) return;
+  auto upgrades = upgrade_writes(seen, upgrade, settings);
+  if (upgrade == UpgradeStep::Recreate) {
+    plan.stages.push_back(std::move(upgrades));
+    return true;
+  }
+  if (!plan_gang(seen, settings, plan)) return false;
   // A head that is refused holds the workers back: they could only wait for it.
   if (plan_head(seen, settings, plan)) plan.stages.push_back(group_writes(seen, settings, now));
+  plan.stages.push_back(std::move(upgrades));  // a note on the head, which nothing waits for
+  return !hold_new_pods(seen, settings, plan);
 }
 
 // The failures of what this plan still wants; those of what nobody wants any more say nothing.
@@ -50,14 +82,18 @@ void look_for_trouble(const Plan& plan, const kube::Failures& failures, Trouble&
       trouble.any = true;
       if (trouble.marker || found->second.marker.empty()) continue;
       trouble.marker = found->second.marker;
-      trouble.message = found->second.error.message;
+      // RC-11: a word for those who would rather not search the sentence.
+      trouble.message = kube::refused_by_quota(found->second.error)
+                            ? "QuotaExceeded: " + found->second.error.message
+                            : found->second.error.message;
     }
 }
 
-Plan plan_deleted(const RayClusterSeen& seen, const Settings& settings, Time now) {
+Plan plan_deleted(const RayClusterSeen& seen, const Settings& settings,
+                  const kube::PlanContext& context) {
   // Without our finalizer everything goes by owner references.
   if (!has_cleanup_finalizer(seen)) return {};
-  return plan_redis_cleanup(seen, settings, now);
+  return plan_redis_cleanup(seen, settings, context);
 }
 
 Plan plan_live(const RayClusterSeen& seen, const Settings& settings,
@@ -72,10 +108,24 @@ Plan plan_live(const RayClusterSeen& seen, const Settings& settings,
   plan.events = std::move(objects.events);
   plan.stages.push_back(std::move(objects.writes));
   Trouble trouble{.any = !objects.blocked.empty()};
-  if (objects.blocked.empty()) plan_pods(seen, settings, context.now, plan);
+  if (objects.blocked.empty() && !plan_pods(seen, settings, context.now, plan)) trouble.any = true;
   look_for_trouble(plan, context.failures, trouble);
-  if (auto status = decide_status(seen, trouble, settings, context.now))
-    plan.status = update_status(ray::kRayClusters, seen.cluster->meta, ray::part_to_json(*status));
+  if (auto status =
+          decide_status(seen, trouble, notes_about(seen, settings, context), settings, context.now))
+    plan.status = update_status(ray::kRayClusters, seen.cluster->meta, std::move(*status));
+  plan.look_again = until_head_is_overdue(seen, context.now);
+  return plan;
+}
+
+Plan plan_refused(const RayClusterSeen& seen, Validity validity, const Settings& settings,
+                  const kube::PlanContext& context) {
+  Plan plan{.events = std::move(validity.events)};
+  if (!validity.note) return plan;
+  auto notes = notes_about(seen, settings, context);
+  notes.push_back(std::move(*validity.note));
+  if (auto status = decide_status_of_refused(seen, notes, settings, context.now))
+    plan.status = update_status(ray::kRayClusters, seen.cluster->meta, std::move(*status));
+  plan.look_again = until_head_is_overdue(seen, context.now);
   return plan;
 }
 
@@ -83,9 +133,9 @@ Plan plan_live(const RayClusterSeen& seen, const Settings& settings,
 
 Plan plan(const RayClusterSeen& seen, const Settings& settings, const kube::PlanContext& context) {
   if (!ray::is_managed_by_us(seen.spec().managedBy)) return {};
-  if (seen.cluster->meta.deleting) return plan_deleted(seen, settings, context.now);
+  if (seen.cluster->meta.deleting) return plan_deleted(seen, settings, context);
   auto validity = validate(seen, settings);
-  if (!validity.valid) return {.events = std::move(validity.events)};
+  if (!validity.valid) return plan_refused(seen, std::move(validity), settings, context);
   auto plan = plan_live(seen, settings, context);
   for (auto& event : validity.events) plan.events.push_back(std::move(event));
   return plan;

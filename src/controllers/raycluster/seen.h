@@ -1,6 +1,8 @@
 // What the caches show of one RayCluster and of everything that belongs to it.
 #pragma once
 
+#include "controllers/batchscheduler/gang.h"
+#include "controllers/mtls/readiness.h"
 #include "controllers/settings.h"
 #include "kube/plan.h"
 #include "kube/views.h"
@@ -30,6 +32,8 @@ struct RayClusterSeen {
   bool route = false;                                    // any with our label
   std::shared_ptr<const kube::SpecView> gcs_claim = {};  // the user's or ours
   std::vector<std::shared_ptr<const kube::JobView>> cleanup_jobs = {};
+  batchscheduler::GangSeen gang = {};
+  mtls::LeavesSeen certificates = {};  // of a cluster with mTLS
 
   const ray::RayClusterSpec& spec() const { return cluster->spec; }
   const kube::ObjectKey& key() const { return cluster->meta.key; }

@@ -2,6 +2,7 @@
 
 #include "controllers/rayjob/children.h"
 #include "controllers/rayjob/dashboard.h"
+#include "controllers/rayjob/gang.h"
 #include "controllers/rayjob/states.h"
 #include "controllers/rayjob/tail.h"
 #include "controllers/rayjob/validation.h"
@@ -100,6 +101,8 @@ kube::Plan plan(const RayJobSeen& seen, const Settings& settings,
   }
   if (is_terminal_deployment(draft.status.jobDeploymentStatus)) {
     plan_cleanup(draft);
+    // What is deleted now will be given back when it has gone.
+    if (draft.plan.stages.empty()) gang_released(draft);
     return std::move(draft.plan);
   }
   plan_state(draft);

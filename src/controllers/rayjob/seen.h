@@ -23,6 +23,8 @@ struct RayJobSeen {
   raycluster::Pods heads = {};                                    // head Pods of the cluster
   std::shared_ptr<const kube::SecretView> auth_secret = {};       // of a cluster with a token
 
+  batchscheduler::GangSeen gang = {};
+
   const kube::ObjectKey& key() const { return job->meta.key; }
 };
 

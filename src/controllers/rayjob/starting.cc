@@ -3,6 +3,7 @@
 #include "controllers/rayjob/children.h"
 #include "controllers/rayjob/dashboard.h"
 #include "controllers/rayjob/deadlines.h"
+#include "controllers/rayjob/gang.h"
 #include "controllers/rayjob/states.h"
 #include "ray/labels.h"
 
@@ -39,7 +40,7 @@ void plan_initializing(Draft& draft) {
   auto& status = draft.status;
   if (draft.spec().suspend) return draft.move_to("Suspending");
   if (active_deadline_passed(draft) || pre_running_deadline_passed(draft)) return;
-  if (!scheduler_takes(draft) || !ensure_cluster(draft)) return;
+  if (!scheduler_takes(draft) || !gang_ready(draft) || !ensure_cluster(draft)) return;
   if (status.dashboardURL.empty()) {
     if (draft.seen.cluster->status.state != "ready") {
       status.rayClusterStatus = draft.seen.cluster->status;
@@ -79,6 +80,7 @@ void plan_teardown(Draft& draft) {
   const bool no_cluster = cluster_gone(draft);
   const bool no_submitter = submitter_gone(draft);
   if (!no_cluster || !no_submitter) return;
+  if (!gang_released(draft)) return;
   auto& status = draft.status;
   const bool suspending = status.jobDeploymentStatus == "Suspending";
   // Times and counters stay: they tell of the attempts so far.

@@ -9,6 +9,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 namespace manta::ray {
 namespace {
 
@@ -38,10 +41,6 @@ struct Child {
     if (pod_spec != nullptr) (*pod_spec)["schedulerName"] = name;
   }
 };
-
-bool asks_for_gang(const Parent& parent) {
-  return parent.meta.labels.contains(kLabelGangScheduling);
-}
 
 Json task_group(const Json& pod_template, std::string_view name, std::int64_t members) {
   JsonObject group{{"minResource", json_of(pod_resources(pod_template))}};
@@ -84,7 +83,7 @@ void add_yunikorn(Child& child, const Parent& parent, std::string_view group) {
   child.label("applicationId", parent.meta.label("yunikorn.apache.org/app-id"));
   child.label("queue", parent.meta.label("yunikorn.apache.org/queue"));
   child.schedule_with("yunikorn");
-  if (!asks_for_gang(parent)) return;
+  if (!asks_for_gang(parent.meta)) return;
   const auto given = parent.meta.annotation(kYunikornTaskGroups);
   child.annotate(kYunikornTaskGroups, given.empty() ? task_groups(parent) : std::string(given));
   if (!group.empty()) child.annotate("yunikorn.apache.org/task-group-name", group);
@@ -104,7 +103,8 @@ void add_metadata(Child child, const Parent& parent, std::string_view group,
       child.label("kai.scheduler/queue", parent.meta.label("kai.scheduler/queue"));
       return child.schedule_with("kai-scheduler");
     case BatchScheduler::SchedulerPlugins:
-      if (asks_for_gang(parent)) child.label("scheduling.x-k8s.io/pod-group", parent.meta.key.name);
+      if (asks_for_gang(parent.meta))
+        child.label("scheduling.x-k8s.io/pod-group", parent.meta.key.name);
       return child.schedule_with("scheduler-plugins-scheduler");
   }
 }
@@ -129,6 +129,13 @@ std::string volcano_pod_group_name(const kube::ObjectMeta& owner, std::string_vi
   const auto origin = owner.label(kLabelOriginCrName);
   if (by_job && !origin.empty()) name = origin;
   return fmt::format("ray-{}-pg", name);
+}
+
+bool asks_for_gang(const kube::ObjectMeta& meta) {
+  const auto label = meta.labels.find(kLabelGangScheduling);
+  if (label == meta.labels.end()) return false;
+  return !std::ranges::equal(label->second, std::string_view("false"), {},
+                             [](unsigned char c) { return std::tolower(c); });
 }
 
 bool wants_kubernetes_gang(const RayCluster& cluster) {

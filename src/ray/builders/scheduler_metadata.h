@@ -22,6 +22,8 @@ void add_scheduler_metadata_to_cluster(Json& cluster, const RayJob& parent,
 
 /// "ray-<name>-pg": a RayJob's cluster shares the RayJob's PodGroup.
 std::string volcano_pod_group_name(const kube::ObjectMeta& owner, std::string_view kind);
+/// By label, of any value but "false": upstream looks at its presence alone. SEEN-22
+bool asks_for_gang(const kube::ObjectMeta& meta);
 /// Kubernetes' own gang scheduling: opted in by label, and no in-tree autoscaling.
 bool wants_kubernetes_gang(const RayCluster& cluster);
 

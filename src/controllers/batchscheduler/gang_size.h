@@ -1,0 +1,22 @@
+// How large a gang is: how many Pods start together, and what they ask of the machines.
+#pragma once
+
+#include "ray/builders/resources.h"
+#include "ray/types.h"
+
+#include <cstdint>
+
+namespace manta::controllers::batchscheduler {
+
+struct GangSize {
+  std::int64_t members = 0;
+  ray::ResourceList resources = {};
+};
+
+/// The head and every worker that is wanted now. SEEN-21: resources are those of exactly these
+/// Pods, where upstream takes `replicas` as written.
+GangSize whole_gang(const ray::RayClusterSpec& spec);
+/// The head and the fewest workers that the autoscaler may leave.
+GangSize least_gang(const ray::RayClusterSpec& spec);
+
+}  // namespace manta::controllers::batchscheduler
