@@ -1,5 +1,7 @@
 #include "operator/discovery.h"
 
+#include "controllers/batchscheduler/gang.h"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -32,6 +34,16 @@ Task<Result<Served>> discover(kube::Api& api) {
       if (string_at(version, {"version"}) == "v1") served.cert_manager = true;
   }
   co_return served;
+}
+
+Task<Result<void>> find_workload_scheduling(kube::Api& api) {
+  const auto version = controllers::batchscheduler::kPodGroups.api_version();
+  const auto served = co_await get_json(api, "/apis/" + version);
+  if (served) co_return Result<void>{};
+  co_return failed(
+      served.error().in(fmt::format("no served scheduling.k8s.io API version available for "
+                                    "kubernetes-was-v1alpha2: {} API is not available",
+                                    version)));
 }
 
 Task<Result<std::string>> server_version(kube::Api& api) {

@@ -15,6 +15,10 @@ struct Served {
 /// Fails when the API groups cannot be listed.
 Task<Result<Served>> discover(kube::Api& api);
 
+/// Fails unless Kubernetes' workload-aware scheduling is served: an alpha API that clusters have
+/// to turn on, of which we know one version.
+Task<Result<void>> find_workload_scheduling(kube::Api& api);
+
 /// gitVersion, as in "v1.35.2+k3s1".
 Task<Result<std::string>> server_version(kube::Api& api);
 /// Whether a gitVersion is at least major.minor; what follows the numbers does not count. Fails

@@ -90,6 +90,9 @@ Task<Result<void>> complete_settings(kube::Api& api, controllers::Settings& sett
                       "version {} is below 1.35",
                       *version));
   }
+  if (settings.workload_aware_scheduling)
+    if (auto found = co_await find_workload_scheduling(api); !found)
+      co_return failed(found.error().in("unable to create batch scheduler manager"));
   auto served = co_await discover(api);
   if (!served)
     co_return failed(served.error().in("unable to detect cluster type (OpenShift vs Kubernetes)"));
@@ -162,6 +165,32 @@ void log_namespaces(const std::vector<std::string>& namespaces) {
             {{"logger", "setup"}, {"namespaces", list}});
 }
 
+void log_scheduler(const Options& options) {
+  if (options.enable_batch_scheduler)
+    log::info("Feature flag enable-batch-scheduler is deprecated. Use batch-scheduler=volcano.",
+              {{"logger", "setup"}});
+  else if (!options.batch_scheduler.empty())
+    log::info("Feature flag batch-scheduler is enabled",
+              {{"logger", "setup"}, {"scheduler name", options.batch_scheduler}});
+}
+
+// Which controllers of feature gates run; people look for these lines. Source: spec/07 §2.
+void log_controllers(const controllers::Settings& settings) {
+  const auto say = [](const char* text) { log::info(text, {{"logger", "setup"}}); };
+  if (!settings.build.mtls)
+    say("RayClusterMTLS feature gate is disabled, skipping mTLS controller setup");
+  else if (!settings.cert_manager)
+    say("RayClusterMTLS feature gate is enabled but cert-manager is not installed, the mTLS "
+        "controller is disabled");
+  say(settings.cron_jobs
+          ? "RayCronJob feature gate is enabled, starting RayCronJob controller"
+          : "RayCronJob feature gate is disabled, skipping RayCronJob controller setup");
+  say(settings.network_policies
+          ? "RayClusterNetworkPolicy feature gate is enabled, starting NetworkPolicy controller"
+          : "RayClusterNetworkPolicy feature gate is disabled, skipping NetworkPolicy controller "
+            "setup");
+}
+
 // Watches at once, so that a new leader knows the world already; acts while it is the leader.
 Task<void> lead(AsioLoop& loop, kube::Api& api, Random& random, Operator& op,
                 std::string namespace_, std::stop_token stop) {
@@ -184,6 +213,7 @@ Task<void> lead(AsioLoop& loop, kube::Api& api, Random& random, Operator& op,
 Task<Result<void>> serve(AsioLoop& loop, kube::Api& api, controllers::Settings settings,
                          Options options) {
   if (auto ok = co_await complete_settings(api, settings); !ok) co_return ok;
+  log_controllers(settings);
   SystemRandom random;
   settings.seed = fresh_seed(random);
   TimeZones zones(process_environment);
@@ -260,6 +290,7 @@ int run_manager(const std::vector<std::string>& arguments) {
   if (options.forced_cluster_upgrade)
     log::info("Deprecated feature flag forced-cluster-upgrade is set, which has no effect.",
               {{"logger", "setup"}});
+  log_scheduler(options);
   log_namespaces(options.namespaces());
   log::info("Setup manager", {{"logger", "setup"}});
   auto config = kube::load_client_config(kube::ConfigSource::of_process(options.kubeconfig));
