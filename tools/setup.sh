@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what building, running and testing need: Debian packages, kubectl, Python tools, and the
-# Ray environment that local Pods run in. Asks nobody anything, prints only what it installs, and
+# Installs what building, running and testing need: Debian packages, kubectl, helm, Prometheus, Python tools,
+# and the Ray environment that local Pods run in. Asks nobody anything, prints only what it installs, and
 # takes well under a second when nothing is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,6 +10,7 @@ packages=(
   libboost1.81-dev libboost-json1.81-dev libfmt-dev libyaml-cpp-dev libcli11-dev libsqlite3-dev
   libssl-dev libnghttp2-dev zlib1g-dev libgtest-dev libbenchmark-dev
   iproute2 openssl curl wget procps python3 python3-venv python3-pip ca-certificates
+  nftables slirp4netns redis-server
 )
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -47,6 +48,28 @@ install_kubectl() {
   fi
 }
 
+# helm and Prometheus are for tests/install only, and stand in the cache folder, not on the path.
+install_helm() {
+  local cache="${MANTA_TOOLS:-$HOME/.cache/manta-tools}"
+  [ -x "$cache/bin/helm" ] && return
+  command -v go >/dev/null || { say "no Go here to build helm: the tests of the charts will be skipped"; return; }
+  say "building helm from its Go module (a minute or two)"
+  GOBIN="$cache/bin" CGO_ENABLED=0 go install -trimpath -ldflags '-s -w' helm.sh/helm/v3/cmd/helm@v3.22.0
+}
+
+# Debian's Prometheus, unpacked rather than installed: the package starts a daemon.
+install_prometheus() {
+  local cache="${MANTA_TOOLS:-$HOME/.cache/manta-tools}" work
+  [ -x "$cache/bin/prometheus" ] && return
+  say "fetching Debian's prometheus"
+  work=$(mktemp -d)
+  (cd "$work" && chmod 755 . && apt-get download -qq prometheus >/dev/null 2>&1 && dpkg-deb -x prometheus_*.deb .) ||
+    { say "no prometheus to be had: the tests of dashboards will be skipped"; rm -rf "$work"; return; }
+  mkdir -p "$cache/bin"
+  cp "$work"/usr/bin/prometheus "$work"/usr/bin/promtool "$cache/bin/"
+  rm -rf "$work"
+}
+
 install_python_tools() {
   command -v uv >/dev/null && python3 -c 'import pytest, requests, yaml' 2>/dev/null && return
   say "installing Python tools: uv pytest requests pyyaml"
@@ -56,4 +79,6 @@ install_python_tools() {
 
 install_packages
 install_kubectl
+install_helm
+install_prometheus
 install_python_tools

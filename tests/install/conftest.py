@@ -1,0 +1,68 @@
+"""Rendering charts and kustomizations, and a real API server where a test asks for one.
+
+Tools are looked for in $MANTA_TOOLS/bin (default ~/.cache/manta-tools/bin), where tools/setup.sh puts helm,
+prometheus and promtool, then on the path. LAB names the folder with lab.py; tests that need it are skipped
+where it is not.
+"""
+import functools
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+import yaml
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+DEPLOY = TOP / "deploy"
+TOOLS = pathlib.Path(os.environ.get("MANTA_TOOLS", pathlib.Path.home() / ".cache/manta-tools")) / "bin"
+os.environ["PATH"] = f"{TOOLS}:{os.environ['PATH']}"
+
+
+def run(*command, check=True, **kwargs):
+    done = subprocess.run([str(c) for c in command], text=True, capture_output=True, timeout=300, **kwargs)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, command))}: exit {done.returncode}\n{done.stdout}\n{done.stderr}")
+    return done
+
+
+def documents(text):
+    return [d for d in yaml.load_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)) if d]
+
+
+def values_file(folder, values):
+    path = pathlib.Path(folder) / "values.yaml"
+    path.write_text(json.dumps(values))
+    return path
+
+
+class Rendered(list):
+    """The objects of a rendering."""
+
+    def of(self, kind, name=None):
+        found = [o for o in self if o["kind"] == kind and name in (None, o["metadata"]["name"])]
+        assert len(found) == 1, f"{len(found)} objects {kind} {name or ''}"
+        return found[0]
+
+    def names(self, kind):
+        return [o["metadata"]["name"] for o in self if o["kind"] == kind]
+
+
+def helm_template(chart, values=None, release=None, namespace="kuberay-system", check=True):
+    with tempfile.TemporaryDirectory() as folder:
+        done = run("helm", "template", release or chart, DEPLOY / "helm" / chart, "--namespace", namespace,
+                   "--values", values_file(folder, values or {}), check=check)
+    return Rendered(documents(done.stdout)) if done.returncode == 0 else done.stderr
+
+
+@functools.cache
+def kustomize(folder):
+    return Rendered(documents(run("kubectl", "kustomize", DEPLOY / "kustomize" / folder).stdout))
+
+
+def pytest_collection_modifyitems(items):
+    if shutil.which("helm") is None:
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason="no helm (tools/setup.sh builds it)"))
