@@ -9,14 +9,12 @@ Prints VmRSS and its parts (MiB) 20 s after readiness, and its peak.
 import argparse
 import os
 import pathlib
-import signal
 import subprocess
-import sys
 import tempfile
 import time
-import urllib.request
 
-TOP = pathlib.Path(__file__).resolve().parent.parent
+from lab import CONFORMANCE, TOP, Lab
+
 SETTLE_SECONDS = 20
 
 
@@ -27,28 +25,9 @@ def rss(pid):
 
 
 def measure_manager(conformance):
-    name = f"mem{os.getpid()}"
-    lab = [sys.executable, str(conformance / "lab.py"), "--name", name]
-    subprocess.run([*lab, "up"], check=True, stdout=subprocess.DEVNULL)
-    try:
-        subprocess.run([*lab, "exec", "kubectl", "apply", "--server-side", "-f", str(TOP / "deploy/crd")],
-                       check=True, stdout=subprocess.DEVNULL)
-        with open(os.devnull, "w") as null:
-            manager = subprocess.Popen([*lab, "exec", str(TOP / "build/bin/manager"), "--enable-leader-election=false",
-                                        "--metrics-addr=:18080", "--health-probe-bind-address=:18082"], stderr=null, stdout=null)
-        probe = [*lab, "exec", "curl", "-sf", "http://127.0.0.1:18082/readyz"]
-        for _ in range(100):
-            if subprocess.run(probe, capture_output=True).returncode == 0:
-                break
-            time.sleep(0.1)
-        else:
-            sys.exit("manager never became ready")
+    with Lab(conformance) as lab, lab.operator(str(TOP / "build/bin/manager")) as manager:
         time.sleep(SETTLE_SECONDS)
         print("manager, idle, real kube-apiserver (MiB):  ", rss(manager.pid))
-        manager.send_signal(signal.SIGTERM)
-        manager.wait(15)
-    finally:
-        subprocess.run([*lab, "down"])
 
 
 def measure_manta():
@@ -66,11 +45,11 @@ def measure_manta():
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--conformance", type=pathlib.Path, default=TOP.parent / "shared/conformance")
+    ap.add_argument("--conformance", type=pathlib.Path, default=CONFORMANCE)
     ap.add_argument("--only", choices=["manager", "manta"])
     a = ap.parse_args()
     if a.only != "manta":
-        measure_manager(a.conformance.resolve())
+        measure_manager(a.conformance)
     if a.only != "manager":
         measure_manta()
 

@@ -4,3 +4,4 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 python3 bench/memory.py
 python3 bench/run_overhead.py
+python3 bench/rayjobs.py
