@@ -18,6 +18,10 @@ namespace {
 
 constexpr auto kWatchHead = std::chrono::seconds{30};   // until the server answers a watch at all
 constexpr auto kWatchGrace = std::chrono::seconds{30};  // past the end that it was asked for
+// The server that is away is asked often enough that its return is not missed for long.
+constexpr auto kLongestReconnect = std::chrono::seconds{2};
+constexpr Duration kShortest = std::chrono::milliseconds{1};  // 0 would be no limit
+constexpr int kRetries = 10;                                  // as client-go
 
 TlsOptions tls_options(const ClientConfig& config) {
   return {.ca_pem = config.ca_pem,
@@ -28,7 +32,9 @@ TlsOptions tls_options(const ClientConfig& config) {
 }
 
 HttpClientOptions client_options(const ClientConfig& config) {
-  HttpClientOptions options{.tls = tls_options(config), .proxy = proxies_from(config.environment)};
+  HttpClientOptions options{.tls = tls_options(config),
+                            .proxy = proxies_from(config.environment),
+                            .max_backoff = kLongestReconnect};
   if (!config.proxy_url.empty())
     options.proxy = {.https = config.proxy_url, .http = config.proxy_url, .even_loopback = true};
   return options;
@@ -55,11 +61,21 @@ Error error_of(const HttpResponse& response) {
   return error;
 }
 
+/// How long to wait before the same request is sent again; nothing: its answer stands.
+std::optional<Duration> retry_pause(std::string_view method, const Result<HttpResponse>& response) {
+  if (!response) return std::nullopt;
+  const bool read = method == "GET" || method == "HEAD";
+  if (response->status != 429 && !(read && response->status >= 500)) return std::nullopt;
+  const auto after = retry_after_of(*response);
+  return after ? std::optional<Duration>(*after) : std::nullopt;
+}
+
 class HttpApi final : public Api {
  public:
   HttpApi(AsioLoop& loop, HttpApiOptions options)
-      : options_(std::move(options)),
-        client_(loop, client_options(options_.config)),
+      : loop_(loop),
+        options_(std::move(options)),
+        client_(loop, client_options_with(options_)),
         credentials_(loop, options_.config,
                      [this](std::string cert, std::string key) {
                        use_certificate(std::move(cert), std::move(key));
@@ -74,8 +90,11 @@ class HttpApi final : public Api {
   Task<Result<RawResponse>> raw(RawRequest request) override;
 
  private:
+  enum class Retry { No, WhenTold };
   /// Adds what every request has, and tries once more with new credentials on 401.
-  Task<Result<HttpResponse>> send(HttpRequest request, HttpClient::BodySink sink = {});
+  Task<Result<HttpResponse>> send(HttpRequest request, Retry retry, HttpClient::BodySink sink = {});
+  Task<Result<HttpResponse>> send_once(HttpRequest request, const HttpClient::BodySink& sink);
+  Task<bool> wait_for_place(Resource resource, std::string method, std::stop_token stop);
 
   void use_certificate(std::string cert, std::string key) {
     auto tls = tls_options(options_.config);
@@ -84,6 +103,14 @@ class HttpApi final : public Api {
     client_.set_tls(std::move(tls));
   }
 
+  static HttpClientOptions client_options_with(const HttpApiOptions& options) {
+    auto out = client_options(options.config);
+    if (auto* observer = options.observer)
+      out.on_resolved = [observer](Duration took) { observer->resolved(took); };
+    return out;
+  }
+
+  AsioLoop& loop_;
   HttpApiOptions options_;
   HttpClient client_;
   Credentials credentials_;
@@ -91,7 +118,35 @@ class HttpApi final : public Api {
   std::string base_;
 };
 
-Task<Result<HttpResponse>> HttpApi::send(HttpRequest request, HttpClient::BodySink sink) {
+Task<bool> HttpApi::wait_for_place(Resource resource, std::string method, std::stop_token stop) {
+  const Time asked = loop_.now();
+  const bool go_on = co_await limiter_.wait(std::move(resource), std::move(stop));
+  if (options_.observer) options_.observer->waited(method, loop_.now() - asked);
+  co_return go_on;
+}
+
+Task<Result<HttpResponse>> HttpApi::send_once(HttpRequest request,
+                                              const HttpClient::BodySink& sink) {
+  const Time began = loop_.now();
+  HttpObserver::Exchange exchange{.request_bytes = request.body.size(), .is_watch = bool(sink)};
+  const std::string method = request.method;
+  Result<HttpResponse> response = failed(ErrorCode::Internal, "");
+  if (sink)
+    response = co_await client_.stream(std::move(request), sink, kWatchHead);
+  else
+    response = co_await client_.request(std::move(request));
+  if (options_.observer) {
+    exchange.method = method;
+    exchange.status = response ? response->status : 0;
+    exchange.took = loop_.now() - began;
+    exchange.response_bytes = response ? response->body.size() : 0;
+    options_.observer->exchanged(exchange);
+  }
+  co_return response;
+}
+
+Task<Result<HttpResponse>> HttpApi::send(HttpRequest request, Retry retry,
+                                         HttpClient::BodySink sink) {
   const auto& config = options_.config;
   request.url = base_ + request.url;
   request.headers.emplace_back("User-Agent", options_.user_agent);
@@ -101,23 +156,31 @@ Task<Result<HttpResponse>> HttpApi::send(HttpRequest request, HttpClient::BodySi
     request.headers.emplace_back("Impersonate-Uid", config.impersonate_uid);
   for (const auto& group : config.impersonate_groups)
     request.headers.emplace_back("Impersonate-Group", group);
-  for (int attempt = 0;; ++attempt) {
+  const Time end = loop_.now() + request.timeout;
+  bool renewed = false;
+  int retries = retry == Retry::WhenTold ? kRetries : 0;
+  while (true) {
     auto authorization = co_await credentials_.authorization();
     if (!authorization) co_return failed(std::move(authorization.error()));
     auto copy = request;
+    if (request.timeout > Duration{0})
+      copy.timeout = std::max<Duration>(end - loop_.now(), kShortest);
     if (!authorization->empty()) copy.headers.emplace_back("Authorization", *authorization);
-    Result<HttpResponse> response = failed(ErrorCode::Internal, "");
-    if (sink)
-      response = co_await client_.stream(std::move(copy), sink, kWatchHead);
-    else
-      response = co_await client_.request(std::move(copy));
-    const bool rejected = response && response->status == 401 && attempt == 0;
-    if (!rejected || !co_await credentials_.renew(*authorization)) co_return response;
+    auto response = co_await send_once(std::move(copy), sink);
+    if (response && response->status == 401 && !std::exchange(renewed, true)) {
+      if (co_await credentials_.renew(*authorization)) continue;
+      co_return response;
+    }
+    const auto pause = retry_pause(request.method, response);
+    const bool in_time = pause && (request.timeout <= Duration{0} || loop_.now() + *pause < end);
+    if (!in_time || --retries < 0) co_return response;
+    if (options_.observer) options_.observer->retried(request.method, response->status);
+    if (!co_await sleep(loop_, *pause, request.stop)) co_return response;
   }
 }
 
 Task<Result<Response>> HttpApi::call(Request request) {
-  if (!co_await limiter_.wait(request.resource, {}))
+  if (!co_await wait_for_place(request.resource, method_of(request.verb), {}))
     co_return failed(ErrorCode::Cancelled, "stopped");
   const auto target = target_of(request);
   auto payload = payload_of(request);
@@ -131,7 +194,7 @@ Task<Result<Response>> HttpApi::call(Request request) {
     http.headers.emplace_back("Content-Type", payload.content_type);
   const auto what = fmt::format("{} {}", http.method, target.substr(0, target.find('?')));
   request.body = nullptr;
-  auto response = co_await send(std::move(http));
+  auto response = co_await send(std::move(http), Retry::WhenTold);
   if (!response) co_return failed(response.error().in(what));
   if (response->status < 200 || response->status >= 300) co_return failed(error_of(*response));
   auto body = parse_json(response->body);
@@ -145,7 +208,7 @@ Task<Result<Response>> HttpApi::call(Request request) {
 }
 
 Task<Result<void>> HttpApi::watch(WatchRequest request, WatchSink sink, std::stop_token stop) {
-  if (!co_await limiter_.wait(request.resource, stop)) co_return Result<void>{};
+  if (!co_await wait_for_place(request.resource, "GET", stop)) co_return Result<void>{};
   const auto target = target_of(request);
   const auto decoder =
       std::make_shared<WatchDecoder>(std::move(sink), options_.max_watch_event_bytes);
@@ -154,6 +217,7 @@ Task<Result<void>> HttpApi::watch(WatchRequest request, WatchSink sink, std::sto
                                             .timeout = request.timeout + kWatchGrace,
                                             .max_bytes = 1 << 20,
                                             .stop = stop},
+                                Retry::WhenTold,
                                 [decoder](std::string_view bytes) { return decoder->feed(bytes); });
   if (stop.stop_requested()) co_return Result<void>{};
   if (!response)
@@ -176,7 +240,7 @@ Task<Result<RawResponse>> HttpApi::raw(RawRequest request) {
   for (auto& [name, value] : request.headers) http.headers.emplace_back(name, value);
   const auto what =
       fmt::format("{} {}", request.method, request.path.substr(0, request.path.find('?')));
-  auto response = co_await send(std::move(http));
+  auto response = co_await send(std::move(http), Retry::No);  // the answer may be another server's
   if (!response) co_return failed(response.error().in(what));
   RawResponse out{.status = response->status, .body = std::move(response->body)};
   for (auto& [name, value] : response->headers) {

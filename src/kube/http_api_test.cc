@@ -132,7 +132,11 @@ TEST(HttpApi, AnswersStatusErrorsAndWarnings) {
   EXPECT_EQ(string_at(get("fine").value(), {"kind"}), "Pod");
   EXPECT_EQ(get("none").error().code, ErrorCode::NotFound);
   EXPECT_EQ(get("none").error().message, "pods \"none\" not found");
-  const auto teapot = get("teapot").error();
+  // The server wants 7 s, more than the request has: its answer stands.
+  const auto teapot =
+      run_to_end(loop,
+                 api->call({.resource = kPods, .namespace_ = "n", .name = "teapot", .timeout = 5s}))
+          .error();
   EXPECT_EQ(teapot.code, ErrorCode::TooManyRequests);
   EXPECT_EQ(teapot.retry_after, 7s);
   EXPECT_NE(teapot.message.find("short and stout"), std::string::npos);
@@ -142,6 +146,52 @@ TEST(HttpApi, AnswersStatusErrorsAndWarnings) {
       std::vector<std::string>{"old API"});
   EXPECT_EQ(run_to_end(loop, api->raw({.path = "no-slash"})).error().code, ErrorCode::BadRequest);
 }
+
+struct Told {
+  const char* name;
+  Verb verb;
+  int status;
+  const char* retry_after;  // empty: no such header
+  int busy;                 // how often the server says so
+  int want;                 // requests that it gets
+};
+const Told kTold[] = {
+    {"ReadIsSentAgainAfter429", Verb::Get, 429, "0", 3, 4},
+    {"WriteIsSentAgainAfter429", Verb::Create, 429, "0", 3, 4},
+    {"ReadIsSentAgainAfter503", Verb::Get, 503, "0", 1, 2},
+    {"WriteIsNotSentAgainAfter503", Verb::Create, 503, "0", 1, 1},  // it may have been committed
+    {"NotWithoutAHeader", Verb::Get, 429, "", 1, 1},
+    {"NotForAnHour", Verb::Get, 429, "3600", 1, 1},
+    {"NotForADate", Verb::Get, 429, "Wed, 21 Oct 2026 07:28:00 GMT", 1, 1},
+    {"NotForEver", Verb::Get, 429, "0", 1000, 11},
+};
+class RetryAfter : public ::testing::TestWithParam<Told> {};
+TEST_P(RetryAfter, Row) {
+  const auto& told = GetParam();
+  std::atomic<int> asked = 0;
+  TestServer server([&](const std::string&) -> TestServer::Reply {
+    if (asked++ >= told.busy) return {TestServer::ok(R"({"kind":"Pod"})", "")};
+    const std::string after = told.retry_after;
+    return {
+        TestServer::ok("busy", after.empty() ? "" : "Retry-After: " + after + "\r\n", told.status)};
+  });
+  struct Counter final : HttpObserver {
+    void retried(std::string_view, int) override { ++retries; }
+    void exchanged(const Exchange&) override { ++exchanges; }
+    int retries = 0, exchanges = 0;
+  } counter;
+  AsioLoop loop;
+  const auto api =
+      make_http_api(loop, {.config = {.server = server.url("")}, .observer = &counter}).value();
+  const auto answer = run_to_end(
+      loop, api->call({.verb = told.verb, .resource = kPods, .namespace_ = "n", .name = "x"}));
+  EXPECT_EQ(asked, told.want);
+  EXPECT_EQ(answer.has_value(), told.want > told.busy);
+  EXPECT_EQ(counter.exchanges, told.want);
+  EXPECT_EQ(counter.retries, told.want - 1);
+}
+INSTANTIATE_TEST_SUITE_P(, RetryAfter, ::testing::ValuesIn(kTold),
+                         [](auto& c) { return c.param.name; });
 
 TEST(HttpApi, WatchesEndAsTheServerEndsThem) {
   TestServer server([](const std::string& request) -> TestServer::Reply {

@@ -93,7 +93,8 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
 };
 
 Result<http::Transport::Target> HttpClient::Impl::target_of(const Url& url) {
-  http::Transport::Target target{.url = url, .timeout = options.connect_timeout};
+  http::Transport::Target target{
+      .url = url, .timeout = options.connect_timeout, .on_resolved = options.on_resolved};
   auto proxy = proxy_for(options.proxy, url);
   if (!proxy) return failed(std::move(proxy.error()));
   target.proxy = std::move(*proxy);

@@ -52,7 +52,8 @@ struct HttpClientOptions {
   /// A connection with requests on it that hears nothing for two ticks gets a PING, and is given up
   /// after the third. One without requests is closed after six.
   Duration tick = std::chrono::seconds{15};
-  Duration max_backoff = std::chrono::seconds{5};  // between connects that fail
+  Duration max_backoff = std::chrono::seconds{5};       // between connects that fail
+  std::function<void(Duration took)> on_resolved = {};  // a host's name was looked up
 };
 
 struct HttpRequest {

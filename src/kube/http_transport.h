@@ -27,6 +27,7 @@ class Transport : public std::enable_shared_from_this<Transport> {
     std::optional<Url> proxy = {};
     std::shared_ptr<TlsContext> tls = {};  // needed for https
     Duration timeout = std::chrono::seconds{15};
+    std::function<void(Duration took)> on_resolved = {};
   };
   /// Connected; `alpn` tells which protocol TLS agreed on (empty: none).
   struct Ready {

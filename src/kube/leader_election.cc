@@ -1,5 +1,6 @@
 #include "kube/leader_election.h"
 
+#include "base/async.h"
 #include "base/log.h"
 
 #include <fmt/format.h>
@@ -7,7 +8,8 @@
 namespace manta::kube {
 namespace {
 
-constexpr double kJitter = 1.2;
+// Followers look a little sooner than they must, each at its own pace.
+constexpr double kSooner = 0.25;
 
 Duration seconds_of(const Json& lease, Duration fallback) {
   const auto seconds = int_at(lease, {"spec", "leaseDurationSeconds"});
@@ -44,11 +46,23 @@ Task<void> LeaderElection::run(std::stop_token stop) {
 Task<bool> LeaderElection::acquire(std::stop_token stop) {
   while (!stop.stop_requested()) {
     if (co_await try_once()) co_return !lost_;
-    const double part = static_cast<double>(random_.next() % 1000) / 1000;
-    const double wait = static_cast<double>(options_.retry_period.count()) * (1 + kJitter * part);
-    if (!co_await sleep(loop_, Duration{static_cast<Duration::rep>(wait)}, stop)) break;
+    if (!co_await wait_for_turn(stop)) break;
   }
   co_return false;
+}
+
+Task<bool> LeaderElection::wait_for_turn(std::stop_token stop) {
+  const double part = static_cast<double>(random_.next() % 1000) / 1000;
+  const double wait = static_cast<double>(options_.retry_period.count()) * (1 - kSooner * part);
+  OneShot<bool> over(loop_);
+  const auto timer =
+      loop_.after(Duration{static_cast<Duration::rep>(wait)}, [over] { over.set(true); });
+  wake_ = [over] { over.set(true); };
+  std::stop_callback on_stop(stop, [over] { over.set(false); });
+  const bool go_on = co_await over;
+  wake_ = {};
+  loop_.cancel(timer);
+  co_return go_on;
 }
 
 Task<bool> LeaderElection::try_once() {
@@ -110,6 +124,7 @@ Task<bool> LeaderElection::write(std::optional<Json> held) {
 
 void LeaderElection::renewed(Time sent) {
   leading_ = true;
+  valid_until_ = sent + options_.renew_deadline;
   loop_.cancel(deadline_);
   const Duration spent = std::max(Duration{0}, loop_.now() - sent);
   deadline_ = loop_.after(options_.renew_deadline - spent, [this] {
@@ -133,6 +148,7 @@ void LeaderElection::observe(const Json& lease) {
   expiry_ = loop_.after(seconds_of(lease, options_.duration), [this] {
     expiry_ = 0;
     expired_ = true;
+    if (wake_) wake_();
   });
 }
 
@@ -165,6 +181,18 @@ Task<void> LeaderElection::announce() {
                                   .body = std::move(event),
                                   .timeout = options_.retry_period});
   if (!made) log::debug("cannot record the leader election", {{"error", made.error().message}});
+}
+
+Task<Result<Response>> FencedApi::call(Request request) {
+  const bool reads = request.verb == Verb::Get || request.verb == Verb::List;
+  if (!reads && !may_write_()) co_return failed(ErrorCode::Unavailable, "not the leader any more");
+  co_return co_await api_.call(std::move(request));
+}
+
+Task<Result<RawResponse>> FencedApi::raw(RawRequest request) {
+  const bool reads = request.method == "GET" || request.method == "HEAD";
+  if (!reads && !may_write_()) co_return failed(ErrorCode::Unavailable, "not the leader any more");
+  co_return co_await api_.raw(std::move(request));
 }
 
 }  // namespace manta::kube

@@ -10,21 +10,31 @@ namespace {
 
 constexpr Duration kFirstDelay = std::chrono::milliseconds{800};
 constexpr Duration kLongestDelay = std::chrono::seconds{30};
+// To ask a server that cannot be reached costs it nothing, and when it is back all wait for us.
+constexpr Duration kLongestUnreachable = std::chrono::seconds{3};
 constexpr std::int64_t kPage = 500;
 // A store that compacts faster than we page is listed in one piece.
 constexpr int kExpiredPagings = 2;
 
 double fraction(Random& random) { return static_cast<double>(random.next() >> 11) * 0x1p-53; }
 
-/// 0.8 s doubling to 30 s, each stretched by up to its half.
+bool is_unreachable(const Error& error) {
+  return error.code == ErrorCode::Unavailable && error.http_status == 0;
+}
+
+/// 0.8 s doubling to 30 s (3 s while nobody answers), each stretched by up to its half.
 class Backoff {
  public:
   explicit Backoff(Random& random) : random_(random) {}
   void reset() { next_ = kFirstDelay; }
-  Duration next() {
-    const auto delay = std::exchange(next_, std::min(next_ * 2, kLongestDelay));
+  Duration next(Duration longest = kLongestDelay) {
+    const auto delay = std::min(next_, longest);
+    next_ = std::min(next_ * 2, longest);
     const auto stretched = delay.count() * (1 + 0.5 * fraction(random_));
-    return std::min(Duration{static_cast<Duration::rep>(stretched)}, kLongestDelay);
+    return std::min(Duration{static_cast<Duration::rep>(stretched)}, longest);
+  }
+  Duration next(const Error& error) {
+    return next(is_unreachable(error) ? kLongestUnreachable : kLongestDelay);
   }
 
  private:
@@ -43,7 +53,7 @@ class Reflector {
       if (!listed) {
         report("listing", listed.error());
         if (is_missing(listed.error())) cache_.end_replace(0);  // of what is held nothing is gone
-        if (!co_await sleep(loop_, backoff_.next(), stop_)) co_return;
+        if (!co_await sleep(loop_, backoff_.next(listed.error()), stop_)) co_return;
         continue;
       }
       backoff_.reset();
@@ -106,7 +116,10 @@ class Reflector {
       }
       if (!ended) report("watching", ended.error());
       const bool cut_short = !heard && loop_.now() - began < std::chrono::seconds{1};
-      if (!ended || cut_short) co_await sleep(loop_, backoff_.next(), stop_);
+      if (!ended)
+        co_await sleep(loop_, backoff_.next(ended.error()), stop_);
+      else if (cut_short)
+        co_await sleep(loop_, backoff_.next(), stop_);
     }
   }
 

@@ -71,6 +71,28 @@ TEST_F(Reflect, StartsOverWhenAPageHasExpired) {
   EXPECT_EQ(api.count(Verb::List, kPods), 6u);
 }
 
+TEST_F(Reflect, AServerThatWasAwayIsFoundSoonAndAskedSeldom) {
+  api.fault = [](const Request&) {
+    return MemoryFault{.before = failed(ErrorCode::Unavailable, "connection refused").error()};
+  };
+  start();
+  loop.run_for(minutes{10});
+  EXPECT_LE(api.count(Verb::List, kPods), 310u);  // no more than every other second
+  make("p");
+  api.fault = {};
+  loop.run_for(seconds{3});
+  EXPECT_TRUE(has("p"));
+}
+
+TEST_F(Reflect, AServerThatRefusesIsLeftAlone) {
+  api.fault = [](const Request&) {
+    return MemoryFault{.before = failed(ErrorCode::Forbidden, "no").error()};
+  };
+  start();
+  loop.run_for(minutes{10});
+  EXPECT_LE(api.count(Verb::List, kPods), 30u);
+}
+
 TEST_F(Reflect, ListsInOnePieceWhenPagesAlwaysExpire) {
   for (int i = 0; i < 600; ++i) make(fmt::format("p{}", i));
   api.fault = [&](const Request& request) {

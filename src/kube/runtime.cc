@@ -47,6 +47,7 @@ void Runtime::Impl::quieten() {
 
 void Runtime::Impl::add(ControllerSpec spec) {
   MANTA_CHECK(!active && spec.plan);
+  if (spec.logger.empty()) spec.logger = "controllers." + spec.primary.kind;
   if (spec.reporting_controller.empty()) spec.reporting_controller = spec.name + "-controller";
   auto& controller = *controllers.emplace_back(std::make_unique<Controller>(std::move(spec)));
   for (const auto& watch : controller.spec.watches) {
@@ -60,12 +61,22 @@ void Runtime::Impl::add(ControllerSpec spec) {
 
 void Runtime::Impl::heard(Controller& controller, const ControllerSpec::Watch& watch,
                           const ObjectMeta* before, const ObjectMeta* after) {
+  if (watch.frees_quota && !after) retry_refused(controller, before->key.namespace_);
   if (watch.matters && !watch.matters(before, after)) return;
   for (const auto& key : watch.affected(after ? *after : *before)) trigger(controller, key);
   const bool moved =
       before && after && (before->owners != after->owners || before->labels != after->labels);
   if (!moved) return;
   for (const auto& key : watch.affected(*before)) trigger(controller, key);
+}
+
+void Runtime::Impl::retry_refused(Controller& controller, const std::string& namespace_) {
+  for (auto next = controller.objects.lower_bound({namespace_, {}});
+       next != controller.objects.end() && next->first.namespace_ == namespace_; ++next)
+    if (next->second->lanes.hurry_what_quota_refused()) {
+      next->second->dirty = true;
+      start(next->second);
+    }
 }
 
 void Runtime::Impl::trigger(Controller& controller, const ObjectKey& key) {
@@ -91,6 +102,7 @@ void Runtime::Impl::start(const ObjectPtr& object) {
   if (!active || object->queued || object->working) return;
   object->queued = true;
   ++queued;
+  if (observer) observer->queued(object->controller->spec.name, object->key);
   loop.post([this, life = std::weak_ptr(alive), object] {
     if (life.expired()) return;
     object->queued = false;
@@ -154,6 +166,8 @@ Task<void> Runtime::Impl::run(std::stop_token stop) {
   });
   if (co_await wait_for_caches(synced) && !stop.stop_requested()) {
     active = true;
+    if (observer)
+      for (const auto& controller : controllers) observer->started(controller->spec.name);
     trigger_all();
   }
   co_await stopped;

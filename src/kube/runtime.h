@@ -10,7 +10,8 @@
 //
 // Guarantees: never two plans of one object at once; a write whose reply was lost is settled by
 // reading its object before that object is planned again; failed lanes back off 5 ms doubling to
-// 1000 s, with jitter, and at once try again when the object's spec changes; no object's writes
+// 1000 s (60 s what a quota refused), with jitter, and at once try again when the object's spec
+// changes; no object's writes
 // hold up another's (round robin over objects, bounded per object and in all); recording an event
 // never delays a write; a planner that answers the same writes again after they all succeeded is
 // slowed down.
@@ -47,6 +48,7 @@ class Outside {
 struct ControllerSpec {
   std::string name = {};
   Resource primary = {};
+  std::string logger = {};  // empty: "controllers.<Kind>"
   /// Whose events these are; empty: "<name>-controller".
   std::string reporting_controller = {};
   /// Pure. Nothing: the object is not (or no longer) in the caches; its state is dropped.
@@ -58,6 +60,8 @@ struct ControllerSpec {
     std::function<std::vector<ObjectKey>(const ObjectMeta&)> affected = {};
     /// Optional; false: this change needs no new plan. Both may be null (created, gone).
     std::function<bool(const ObjectMeta* before, const ObjectMeta* after)> matters = {};
+    /// What goes makes room in its namespace's quota: what was refused there is tried again.
+    bool frees_quota = false;
   };
   std::vector<Watch> watches = {};
 };
@@ -74,10 +78,24 @@ struct RuntimeOptions {
   std::string field_manager = {};
 };
 
+/// How one pass over an object (plan, writes, status) ended.
+enum class PassEnd {
+  Success,       // nothing left until something changes
+  Error,         // a write failed
+  RequeueAfter,  // to be planned again at a time
+};
+
 /// What the metrics layer hears of. Called on the loop's thread; must be quick.
 class RuntimeObserver {
  public:
   virtual ~RuntimeObserver() = default;
+  /// The runtime begins to act on this controller's objects.
+  virtual void started(std::string_view controller) {}
+  /// An object waits for its turn; has it; a pass over it is over.
+  virtual void queued(std::string_view controller, const ObjectKey& key) {}
+  virtual void began(std::string_view controller, const ObjectKey& key) {}
+  virtual void ended(std::string_view controller, const ObjectKey& key, PassEnd end) {}
+  /// Also when there was no such object (any more).
   virtual void planned(std::string_view controller, const ObjectKey& key, Duration took) {}
   virtual void wrote(std::string_view controller, const Write& write, const Result<Json>& answer) {}
 };

@@ -66,6 +66,7 @@ struct Runtime::Impl {
   void wake_at(const ObjectPtr& object, std::optional<Time> at);
   void heard(Controller& controller, const ControllerSpec::Watch& watch, const ObjectMeta* before,
              const ObjectMeta* after);
+  void retry_refused(Controller& controller, const std::string& namespace_);
   Task<void> run(std::stop_token stop);
   Task<bool> wait_for_caches(OneShot<bool> over);
   void trigger_all();
@@ -74,7 +75,7 @@ struct Runtime::Impl {
 
   // runtime_pass.cc: one object.
   Task<void> work(ObjectPtr object);
-  Task<bool> pass(ObjectPtr object);  // false: the object is gone
+  Task<std::optional<PassEnd>> pass(ObjectPtr object);  // nothing: the object is gone
   std::optional<Plan> plan(Object& object);
   Task<Pass> run_stages(ObjectPtr object, std::vector<Stage> stages);
   Task<bool> run_stage(ObjectPtr object, Stage stage);                  // true: all is done

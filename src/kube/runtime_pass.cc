@@ -52,18 +52,29 @@ std::string describe(const Write& write) {
   return text;
 }
 
-void report_unsettled(const std::string& controller, const ObjectKey& key,
-                      const std::string& write) {
+// As controller-runtime's loggers name the object that is worked on.
+Json named(const ObjectKey& key) {
+  return JsonObject{{"name", std::string_view(key.name)},
+                    {"namespace", std::string_view(key.namespace_)}};
+}
+
+void report_unsettled(const ControllerSpec& spec, const ObjectKey& key, const std::string& write) {
   log::warn("a plan does not settle, slowing it down",
-            {{"controller", controller}, {"object", key.to_string()}, {"write", write}});
+            {{"logger", spec.logger}, {spec.primary.kind, named(key)}, {"write", write}});
 }
 
 }  // namespace
 
 Task<void> Runtime::Impl::work(ObjectPtr object) {
+  const std::string& name = object->controller->spec.name;
+  bool again = false;
   while (active && object->dirty) {
     object->dirty = false;
-    if (!co_await pass(object)) {
+    if (observer && std::exchange(again, true)) observer->queued(name, object->key);
+    if (observer) observer->began(name, object->key);
+    const auto end = co_await pass(object);
+    if (observer) observer->ended(name, object->key, end.value_or(PassEnd::Success));
+    if (!end) {
       drop(object);
       break;
     }
@@ -89,9 +100,10 @@ std::optional<Plan> Runtime::Impl::plan(Object& object) {
   return planned;
 }
 
-Task<bool> Runtime::Impl::pass(ObjectPtr object) {
+Task<std::optional<PassEnd>> Runtime::Impl::pass(ObjectPtr object) {
   auto planned = plan(*object);
-  if (!planned) co_return false;
+  if (!planned) co_return std::nullopt;
+  object->failed_now.clear();
   record(*object, planned->events);
   poller.want(object->facts, planned->facts);
 
@@ -107,7 +119,8 @@ Task<bool> Runtime::Impl::pass(ObjectPtr object) {
   }
   if (planned->look_again) made.retry(loop.now() + std::max(*planned->look_again, kSoonest));
   wake_at(object, made.retry_at);
-  co_return true;
+  if (!object->failed_now.empty()) co_return PassEnd::Error;
+  co_return made.retry_at ? PassEnd::RequeueAfter : PassEnd::Success;
 }
 
 Task<Runtime::Impl::Pass> Runtime::Impl::run_stages(ObjectPtr object, std::vector<Stage> stages) {
@@ -134,7 +147,7 @@ Task<Runtime::Impl::Pass> Runtime::Impl::run_stages(ObjectPtr object, std::vecto
     const std::string first = describe(due.front());
     if (!co_await run_stage(object, std::move(due))) break;
     if (object->guard.made(fingerprint, loop.now(), random))
-      report_unsettled(object->controller->spec.name, object->key, first);
+      report_unsettled(object->controller->spec, object->key, first);
     if (withheld) break;
   }
   co_return pass;
@@ -225,7 +238,7 @@ Task<bool> Runtime::Impl::write_status(ObjectPtr object, Write status, Pass& pas
   // A status that changed nothing needs no second look.
   if (revision() == before) co_return false;
   if (object->guard.made(fingerprint, loop.now(), random))
-    report_unsettled(object->controller->spec.name, object->key, written);
+    report_unsettled(object->controller->spec, object->key, written);
   co_return true;
 }
 
@@ -243,8 +256,8 @@ void Runtime::Impl::report(Object& object, const Write& write, const WriteOutcom
   const std::string what = write.kind == WriteKind::External ? write.target : write.resource.plural;
   const std::string error = outcome.answer ? std::string() : outcome.answer.error().message;
   const ObjectKey target{write.key.namespace_, outcome.name};
-  level(message, {{"controller", spec.name},
-                  {"object", object.key.to_string()},
+  level(message, {{"logger", spec.logger},
+                  {spec.primary.kind, named(object.key)},
                   {"verb", verb_of(write.kind)},
                   {"resource", what},
                   {"subresource", write.subresource},

@@ -6,7 +6,7 @@ namespace manta::kube {
 namespace {
 
 constexpr Duration kFirstAsk = std::chrono::milliseconds{50};
-constexpr Duration kLongestAsk = std::chrono::seconds{10};
+constexpr Duration kLongestAsk = std::chrono::seconds{3};
 constexpr int kNamesTried = 8;
 constexpr std::size_t kLongestBase = 58;  // + 5 of suffix: a DNS label. Source: apiserver names
 
