@@ -78,7 +78,7 @@ std::optional<Place> find_place(const Manifest& manifest, std::size_t document,
       if (index++ == document) return walk(node, split(field));
     }
   } catch (const YAML::Exception&) {
-    // The text was readable a moment ago; without marks the message goes without a place.
+    return std::nullopt;  // it was readable a moment ago; the message goes without a place
   }
   return std::nullopt;
 }
