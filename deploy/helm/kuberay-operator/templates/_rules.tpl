@@ -4,6 +4,7 @@
   - ''
   resources:
   - persistentvolumeclaims
+  - secrets
   verbs:
   - create
   - get
@@ -34,17 +35,6 @@
   - pods/resize
   verbs:
   - patch
-- apiGroups:
-  - ''
-  resources:
-  - secrets
-  verbs:
-  - create
-  - delete
-  - get
-  - list
-  - update
-  - watch
 - apiGroups:
   - ''
   resources:
@@ -236,14 +226,22 @@
   - scheduling.k8s.io
   resources:
   - podgroups
-  - workloads
   verbs:
   - create
   - delete
   - get
   - list
   - patch
-  - update
+  - watch
+- apiGroups:
+  - scheduling.k8s.io
+  resources:
+  - workloads
+  verbs:
+  - create
+  - delete
+  - get
+  - list
   - watch
 {{- end }}
 {{- if include "kuberay-operator.usesScheduler" (dict "root" . "name" "volcano") }}
@@ -253,7 +251,6 @@
   - podgroups
   verbs:
   - create
-  - delete
   - get
   - list
   - update
