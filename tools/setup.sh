@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what building, running and testing need: Debian packages, kubectl, helm, Prometheus, Python tools,
 # and the Ray environment that local Pods run in. Asks nobody anything, prints only what it installs, and
-# takes well under a second when nothing is missing.
+# takes well under a second when nothing is missing. `setup.sh build` installs what building needs only.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -78,6 +78,7 @@ install_python_tools() {
 }
 
 install_packages
+[ "${1:-}" != build ] || exit 0
 install_kubectl
 install_helm
 install_prometheus
