@@ -8,6 +8,8 @@
 #include "controllers/rayjob/valid_jobs.h"
 #include "kube/cache.h"
 #include "kube/events.h"
+#include "operator/serve_ledger.h"
+#include "operator/service_controller.h"
 #include "operator/world.h"
 #include "ray/labels.h"
 
@@ -158,6 +160,7 @@ struct Unit {
                 {.field_manager = "kuberay-operator"}, options.observer) {
     runtime.add(cluster_controller(world, options.settings));
     runtime.add(job_controller(world, options.settings));
+    runtime.add(service_controller(world, options.settings));
     if (world.certificates) runtime.add(mtls_controller(world, options.settings));
     if (world.policies) runtime.add(policy_controller(world, options.settings));
     if (world.cron_jobs) runtime.add(cron_job_controller(world, options.settings));
@@ -174,15 +177,17 @@ struct Operator::Impl {
         api(a),
         random(r),
         options(std::move(o)),
+        ledger(outside),
         events(l, a, r, "kuberay-operator", options.reporting_instance) {
     for (const auto& namespace_ : options.namespaces)
-      units.push_back(std::make_unique<Unit>(l, a, outside, events, r, namespace_, options));
+      units.push_back(std::make_unique<Unit>(l, a, ledger, events, r, namespace_, options));
   }
 
   Loop& loop;
   kube::Api& api;
   Random& random;
   OperatorOptions options;
+  ServeLedger ledger;
   kube::EventRecorder events;
   std::vector<std::unique_ptr<Unit>> units = {};
 };

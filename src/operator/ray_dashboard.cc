@@ -154,12 +154,10 @@ Task<Result<Json>> RayDashboard::update_serve(Json request) {
   co_return JsonObject{};
 }
 
+// A proxy that cannot be reached is an answer, too: it is asked again as often as a healthy one.
 Task<Result<Json>> RayDashboard::serve_health(Json request) {
   auto response = co_await send(request, request_for("GET", "/-/healthz"));
-  if (!response)
-    co_return std::unexpected(response.error().in("checking the Serve proxy's health"));
-  if (!is_success(*response)) co_return refused("CheckProxyActorHealth", *response);
-  co_return JsonObject{{"healthy", true}};
+  co_return JsonObject{{"healthy", response && response->status == 200}};
 }
 
 }  // namespace manta::operator_

@@ -1,5 +1,6 @@
 #include "operator/world.h"
 
+#include "controllers/rayservice/gateway_api.h"
 #include "kube/runtime.h"
 #include "ray/builders/cluster_facts.h"
 #include "ray/labels.h"
@@ -86,6 +87,7 @@ controllers::batchscheduler::GangSeen gang_of(const World& world, const kube::Ob
 World::World(const std::string& namespace_, const controllers::Settings& settings)
     : clusters(ray::kRayClusters, project_cluster, {.namespace_ = namespace_}),
       jobs(ray::kRayJobs, ray::parse_ray_job, {.namespace_ = namespace_}),
+      ray_services(ray::kRayServices, ray::parse_ray_service, {.namespace_ = namespace_}),
       pods(kube::kPods, kube::project_pod,
            {.namespace_ = namespace_,
             .label_selector = "ray.io/node-type in (head,redis-cleanup,worker)"}),
@@ -99,14 +101,20 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
                   .label_selector = fmt::format("{}={}", ray::kLabelCreatedBy, ray::kCreatedBy)}),
       ingresses(kube::kIngresses, kube::project_spec, {.namespace_ = namespace_}),
       claims(kube::kPersistentVolumeClaims, kube::project_spec, {.namespace_ = namespace_}),
+      endpoint_slices(kube::kEndpointSlices, kube::project_endpoint_slice,
+                      {.namespace_ = namespace_,
+                       .label_selector = std::string(kube::kLabelServiceName)}),
       scheduler(settings.build.scheduler) {
   pods.index_label(std::string(ray::kLabelCluster));
   services.index_label(std::string(ray::kLabelCluster));
   services.index_label(std::string(ray::kLabelHeadlessWorkerService));
   batch_jobs.index_label(std::string(ray::kLabelCluster));
+  clusters.index_label(std::string(ray::kLabelOriginCrName));
+  services.index_label(std::string(ray::kLabelOriginCrName));
+  endpoint_slices.index_label(std::string(kube::kLabelServiceName));
   for (kube::CacheBase* cache : std::initializer_list<kube::CacheBase*>{
-           &clusters, &jobs, &pods, &services, &secrets, &service_accounts, &roles, &role_bindings,
-           &batch_jobs, &ingresses, &claims})
+           &clusters, &jobs, &ray_services, &pods, &services, &secrets, &service_accounts, &roles,
+           &role_bindings, &batch_jobs, &ingresses, &claims, &endpoint_slices})
     caches.add(*cache);
   if (settings.cron_jobs) {
     jobs.index_label(std::string(ray::kLabelCronJobName));
@@ -127,6 +135,12 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
   }
   // A scheduler that is not installed must not keep everything else waiting. BS-05
   const kube::CacheScope perhaps{.namespace_ = namespace_, .may_be_missing = true};
+  if (settings.incremental_upgrade) {
+    gateways.emplace(controllers::rayservice::kGateways, kube::project_spec, perhaps);
+    caches.add(*gateways);
+    http_routes.emplace(controllers::rayservice::kHttpRoutes, kube::project_spec, perhaps);
+    caches.add(*http_routes);
+  }
   if (const auto* resource = controllers::batchscheduler::pod_groups_of(scheduler)) {
     pod_groups.emplace(*resource, kube::project_spec, perhaps);
     caches.add(*pod_groups);

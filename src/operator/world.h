@@ -9,8 +9,10 @@
 #include "controllers/raycluster/seen.h"
 #include "controllers/raycronjob/plan.h"
 #include "controllers/rayjob/seen.h"
+#include "controllers/rayservice/seen.h"
 #include "controllers/settings.h"
 #include "kube/cache.h"
+#include "kube/endpoint_slice_view.h"
 #include "kube/views.h"
 #include "ray/types.h"
 
@@ -24,6 +26,7 @@ struct World {
 
   kube::Cache<ray::RayCluster> clusters;
   kube::Cache<ray::RayJob> jobs;
+  kube::Cache<ray::RayService> ray_services;
   std::optional<kube::Cache<ray::RayCronJob>> cron_jobs = {};  // with their gate
   kube::Cache<kube::PodView> pods;                             // Ray's, and those that clean Redis
   kube::Cache<kube::ServiceView> services;
@@ -34,9 +37,14 @@ struct World {
   kube::Cache<kube::JobView> batch_jobs;  // the operator's own
   kube::Cache<kube::SpecView> ingresses;
   kube::Cache<kube::SpecView> claims;
+  kube::Cache<kube::EndpointSliceView> endpoint_slices;
   std::optional<kube::Cache<kube::MetaView>> routes = {};  // on OpenShift
 
   std::optional<kube::Cache<kube::SpecView>> policies = {};  // with their gate
+
+  // With the gate of incremental upgrades.
+  std::optional<kube::Cache<kube::SpecView>> gateways = {};
+  std::optional<kube::Cache<kube::SpecView>> http_routes = {};
 
   // With a batch scheduler that has them.
   std::optional<kube::Cache<kube::SpecView>> pod_groups = {};
@@ -63,6 +71,16 @@ std::optional<controllers::networkpolicy::NetworkPolicySeen> see_network_policie
 
 std::optional<controllers::mtls::MtlsSeen> see_mtls(const World& world,
                                                     const kube::ObjectKey& cluster);
+
+std::optional<controllers::rayservice::RayServiceSeen> see_ray_service(const World& world,
+                                                                       const kube::ObjectKey& key);
+
+/// Which RayServices a changed object concerns: one of their clusters; what they or their clusters
+/// own; the endpoints of one of their Services.
+std::vector<kube::ObjectKey> services_of_cluster(const kube::ObjectMeta& cluster);
+std::vector<kube::ObjectKey> services_of_dependent(const World& world,
+                                                   const kube::ObjectMeta& dependent);
+std::vector<kube::ObjectKey> services_of_slice(const World& world, const kube::ObjectMeta& slice);
 
 /// Which RayClusters and RayJobs a changed object concerns.
 std::vector<kube::ObjectKey> clusters_of(const kube::ObjectMeta& dependent);

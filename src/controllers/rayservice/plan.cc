@@ -1,0 +1,70 @@
+#include "controllers/rayservice/plan.h"
+
+#include "controllers/rayservice/clusters.h"
+#include "controllers/rayservice/conditions.h"
+#include "controllers/rayservice/serving.h"
+#include "controllers/rayservice/status.h"
+#include "controllers/rayservice/suspension.h"
+#include "controllers/rayservice/validation.h"
+#include "controllers/writes.h"
+#include "ray/labels.h"
+
+#include <fmt/format.h>
+
+namespace manta::controllers::rayservice {
+namespace {
+
+kube::Write finalizer_write(const Draft& draft, bool present) {
+  return set_finalizer(ray::kRayServices, draft.service().meta, ray::kFinalizerRayService, present);
+}
+
+// The clusters go first, so that their deletion is told.
+void plan_deletion(Draft& draft) {
+  if (!draft.service().meta.has_finalizer(ray::kFinalizerRayService)) return;
+  if (!delete_dangling(draft)) draft.write(finalizer_write(draft, false));
+}
+
+void refuse(Draft& draft, const Problem& problem) {
+  draft.plan.events.push_back(
+      warning(problem.reason, "Validate",
+              fmt::format("{}: {}", draft.seen.key().to_string(), problem.message)));
+  auto message = problem.message;
+  // SEEN-32
+  if (!draft.active_name().empty()) message += ". The last valid spec still serves";
+  mark(draft, kReady, "False", kValidationFailed, std::move(message));
+}
+
+// Terminal: nothing but the clean-up goes on.
+bool has_timed_out(const Draft& draft) {
+  return !is_marked(draft.status, kReady) &&
+         reason_of(draft.status, kReady) == kInitializingTimeout;
+}
+
+}  // namespace
+
+kube::Plan plan(const RayServiceSeen& seen, const Settings& settings,
+                const kube::PlanContext& context) {
+  Draft draft{.seen = seen,
+              .settings = settings,
+              .context = context,
+              .incremental = is_incremental(seen.service->spec, settings),
+              .status = seen.service->status};
+  if (!ray::is_managed_by_us(draft.spec().managedBy)) return {};
+  if (draft.service().meta.deleting) {
+    plan_deletion(draft);
+    return std::move(draft.plan);
+  }
+  if (!draft.service().meta.has_finalizer(ray::kFinalizerRayService)) {
+    draft.write(finalizer_write(draft, true));
+    return std::move(draft.plan);
+  }
+  if (!is_marked(draft.status, kSuspending)) delete_dangling(draft);  // else all are deleted
+  if (const auto problem = validate(draft.service(), settings))
+    refuse(draft, *problem);
+  else if (!plan_suspension(draft) && !has_timed_out(draft))
+    plan_serving(draft);
+  plan_status(draft);
+  return std::move(draft.plan);
+}
+
+}  // namespace manta::controllers::rayservice

@@ -1,0 +1,321 @@
+#include "controllers/rayservice/serve.h"
+
+#include "controllers/rayservice/serve_config.h"
+#include "controllers/writes.h"
+#include "ray/builders/cluster_facts.h"
+#include "ray/builders/service.h"
+#include "ray/labels.h"
+#include "ray/names.h"
+
+#include <fmt/format.h>
+
+namespace manta::controllers::rayservice {
+namespace {
+
+constexpr std::chrono::seconds kPollInterval{2};
+
+std::optional<std::string> dashboard_address(const ClusterSeen& cluster, const Settings& settings) {
+  if (!cluster.head_service) return std::nullopt;
+  const auto& service = *cluster.head_service;
+  const auto port =
+      std::ranges::find(service.ports, ray::kPortDashboardName, &kube::ServicePortView::name);
+  if (port == service.ports.end()) return std::nullopt;
+  return fmt::format("{}:{}",
+                     ray::service_host(service.meta.key.name, service.meta.key.namespace_,
+                                       settings.build.cluster_domain),
+                     port->port);
+}
+
+Json dashboard_request(const ClusterSeen& seen, std::string_view operation, std::string host) {
+  const auto& cluster = *seen.cluster;
+  JsonObject request{{"op", operation},
+                     {"host", std::move(host)},
+                     {"namespace", cluster.meta.key.namespace_},
+                     {"service", seen.head_service->meta.key.name}};
+  if (ray::token_auth_enabled(cluster.spec)) request["secret"] = ray::auth_secret_name(cluster);
+  return request;
+}
+
+Applications parse_applications(const Json& answer) {
+  Applications out;
+  for (const auto& entry : object_at(answer, {"applications"})) {
+    const Json& value = entry.value();
+    ray::ServeApplicationStatus application{.status = std::string(string_at(value, {"status"})),
+                                            .message = std::string(string_at(value, {"message"}))};
+    for (const auto& deployment : object_at(value, {"deployments"}))
+      application.serveDeploymentStatuses[std::string(deployment.key())] = {
+          .status = std::string(string_at(deployment.value(), {"status"})),
+          .message = std::string(string_at(deployment.value(), {"message"}))};
+    const std::string_view name = entry.key();
+    out[std::string(name.empty() ? ray::kDefaultServeApplication : name)] = std::move(application);
+  }
+  return out;
+}
+
+// Ray tells each application's config. Nothing when it leaves out one of them.
+std::optional<JsonObject> parse_deployed(const Json& answer) {
+  JsonArray applications;
+  for (const auto& entry : object_at(answer, {"applications"})) {
+    const auto* config = find(entry.value(), {"deployed_app_config"});
+    if (!config || !config->is_object()) return std::nullopt;
+    applications.push_back(*config);
+  }
+  if (applications.empty()) return std::nullopt;
+  return JsonObject{{"applications", std::move(applications)}};
+}
+
+std::optional<Submission> parse_submission(const Json& answer) {
+  const auto* config = find(answer, {"submitted", "config"});
+  if (!config || !config->is_object()) return std::nullopt;
+  return Submission{.config = config->get_object(),
+                    .head = std::string(string_at(answer, {"submitted", "head"})),
+                    .listed = bool_at(answer, {"submitted", "listed"})};
+}
+
+// Nothing runs there though it was sent: the head has started anew without what it knew. RS-28
+bool ray_lost_it(const ClusterSeen& cluster, const ServeSeen& serve) {
+  if (!serve.applications.empty() || !serve.submission) return false;
+  return serve.submission->listed || serve.submission->head != head_identity(cluster);
+}
+
+// The config that the cluster runs; nothing when nobody knows.
+std::optional<JsonObject> held_config(const ServeSeen& serve) {
+  if (serve.submission) return serve.submission->config;
+  return serve.deployed;
+}
+
+void plan_submission(Draft& draft, const ClusterSeen& cluster, JsonObject config,
+                     bool only_capacity) {
+  const auto key = cluster.cluster->meta.key.to_string();
+  auto request =
+      dashboard_request(cluster, "update-serve", *dashboard_address(cluster, draft.settings));
+  request.as_object()["config"] = *parse_json(canonical_json(config));
+  request.as_object()["head"] = head_identity(cluster);
+  kube::Write write{
+      .kind = kube::WriteKind::External,
+      .body = std::move(request),
+      .target = std::string(kDashboardTarget),
+      .lane = "serve:" + cluster.cluster->meta.key.name,
+      .why = only_capacity ? "the rollout moves capacity" : "Serve does not run the config"};
+  if (only_capacity) {
+    write.done_event = normal(
+        "UpdatedServeTargetCapacity", "Update",
+        fmt::format("Updated target_capacity of serve applications to to the RayCluster {}", key));
+    write.failed_event = warning("FailedToUpdateTargetCapacity", "Update",
+                                 fmt::format("Failed to update target_capacity of serve "
+                                             "applications to the RayCluster {}: {{error}}",
+                                             key));
+  } else {
+    write.done_event = normal("UpdatedServeApplications", "Update",
+                              fmt::format("Updated serve applications to the RayCluster {}", key));
+    write.failed_event = warning(
+        "FailedToUpdateServeApplications", "Update",
+        fmt::format("Failed to update serve applications to the RayCluster {}: {{error}}", key));
+  }
+  if (const auto failure = draft.context.failures.find(write.lane);
+      failure != draft.context.failures.end())
+    draft.waits.push_back(
+        fmt::format("Ray Serve of {} refuses the config: {}", key, failure->second.error.message));
+  draft.block(cluster.cluster->meta.key.name);
+  draft.write(std::move(write));
+}
+
+void refuse_config(Draft& draft, const ClusterSeen& cluster, std::string why) {
+  draft.plan.events.push_back(
+      warning("FailedToUpdateServeApplications", "Update",
+              fmt::format("Failed to update serve applications to the RayCluster {}: {}",
+                          cluster.cluster->meta.key.to_string(), why)));
+  draft.block(cluster.cluster->meta.key.name, std::move(why));
+}
+
+bool ensure_held(Draft& draft, const ClusterSeen& cluster, const ServeSeen& serve,
+                 const ServeGoal& goal) {
+  auto held = held_config(serve);
+  const bool lost = ray_lost_it(cluster, serve);
+  if (!lost) {
+    if (!goal.capacity) return true;
+    if (held && serve.submission && capacity_of(*held) == *goal.capacity) return true;
+    // Not sent by this process: what the status remembers was.
+    if (!serve.submission && goal.capacity == goal.had_capacity) return true;
+  }
+  if (!held) {
+    auto newest = parse_serve_config(draft.spec().serveConfigV2);
+    if (!newest) {
+      refuse_config(draft, cluster, newest.error().message);
+      return false;
+    }
+    held = std::move(*newest);
+  }
+  plan_submission(draft, cluster, with_capacity(std::move(*held), goal.capacity), !lost);
+  return false;
+}
+
+bool ensure_newest(Draft& draft, const ClusterSeen& cluster, const ServeSeen& serve,
+                   const ServeGoal& goal) {
+  auto newest = parse_serve_config(draft.spec().serveConfigV2);
+  if (!newest) {
+    refuse_config(draft, cluster, newest.error().message);
+    return false;
+  }
+  const bool serves_users = !draft.active_name().empty();
+  if (newest->empty() && serves_users) {
+    // SEEN-34: sending it would delete every application.
+    refuse_config(draft, cluster,
+                  "spec.serveConfigV2 is blank; the applications that run are left alone");
+    return false;
+  }
+  auto config =
+      goal.capacity ? with_capacity(std::move(*newest), goal.capacity) : std::move(*newest);
+  if (!serve.submission || ray_lost_it(cluster, serve)) {
+    plan_submission(draft, cluster, std::move(config), false);
+    return false;
+  }
+  const auto& sent = serve.submission->config;
+  if (same_config(config, sent)) return true;
+  const bool only_capacity =
+      goal.capacity && same_config(with_capacity(config, {}), with_capacity(sent, {}));
+  plan_submission(draft, cluster, std::move(config), only_capacity);
+  return false;
+}
+
+}  // namespace
+
+const kube::PodView* the_head(const ClusterSeen& cluster) {
+  const kube::PodView* only = nullptr;
+  for (const auto& head : cluster.heads) {
+    if (head->meta.deleting) continue;
+    if (only) return nullptr;
+    only = head.get();
+  }
+  return only;
+}
+
+std::string head_identity(const ClusterSeen& cluster) {
+  const auto* head = the_head(cluster);
+  if (!head) return {};
+  const auto* ray = head->container(head->first_container);
+  return fmt::format("{}/{}", head->meta.uid, ray ? ray->restartCount : 0);
+}
+
+bool head_is_ready(const ClusterSeen& cluster, const Settings& settings) {
+  if (!cluster.cluster) return false;
+  if (settings.status_conditions)
+    return ray::condition_is_true(cluster.cluster->status.conditions, "HeadPodReady");
+  const auto* head = the_head(cluster);
+  return head && head->phase == kube::PodPhase::Running && head->is_ready();
+}
+
+ServeSeen look_at_serve(Draft& draft, const ClusterSeen& cluster) {
+  ServeSeen serve;
+  const auto& name = cluster.cluster->meta.key.name;
+  if (!head_is_ready(cluster, draft.settings)) return serve;
+  serve.asked = true;
+  auto host = dashboard_address(cluster, draft.settings);
+  if (!host) {
+    draft.block(name,
+                fmt::format("the head Service of {} is not there or has no port dashboard", name));
+    return serve;
+  }
+  if (ray::token_auth_enabled(cluster.cluster->spec) &&
+      !(cluster.auth_secret && cluster.auth_secret->auth_token)) {
+    draft.block(name, fmt::format("the Secret {} with the token of {} is not there",
+                                  ray::auth_secret_name(*cluster.cluster), name));
+    return serve;
+  }
+  kube::FactRequest request{.name = "serve:" + name,
+                            .target = std::string(kDashboardTarget),
+                            .circuit = *host,
+                            .query = dashboard_request(cluster, "serve-details", *host),
+                            .interval = kPollInterval};
+  const auto fact = draft.context.facts.find(request.name);
+  draft.plan.facts.push_back(std::move(request));
+  if (fact == draft.context.facts.end()) {
+    draft.block(name);
+    return serve;
+  }
+  if (!fact->second.answer) {
+    draft.block(name, fmt::format("the dashboard of {} does not answer: {}", name,
+                                  fact->second.answer.error().message));
+    return serve;
+  }
+  const Json& answer = *fact->second.answer;
+  serve.known = true;
+  serve.applications = parse_applications(answer);
+  serve.deployed = parse_deployed(answer);
+  serve.submission = parse_submission(answer);
+  return serve;
+}
+
+bool ensure_serve(Draft& draft, const ClusterSeen& cluster, const ServeSeen& serve,
+                  const ServeGoal& goal) {
+  if (!serve.known) return false;
+  return goal.config == ServeGoal::Config::Held ? ensure_held(draft, cluster, serve, goal)
+                                                : ensure_newest(draft, cluster, serve, goal);
+}
+
+bool is_serving(const ServeSeen& serve, const ServeGoal& goal, const ray::RayServiceSpec& spec) {
+  if (!serve.known || serve.applications.empty()) return false;
+  for (const auto& [name, application] : serve.applications)
+    if (application.status != "RUNNING") return false;
+  std::optional<JsonObject> config;
+  if (goal.config == ServeGoal::Config::Held)
+    config = held_config(serve);
+  else if (auto newest = parse_serve_config(spec.serveConfigV2))
+    config = std::move(*newest);
+  if (!config) return true;
+  if (goal.config == ServeGoal::Config::Newest &&
+      !(serve.submission &&
+        same_config(with_capacity(*config, {}), with_capacity(serve.submission->config, {}))))
+    return false;  // what runs is an older one
+  for (const auto& name : application_names(*config))
+    if (!serve.applications.contains(name)) return false;
+  return true;
+}
+
+void ensure_serve_label(Draft& draft, const ClusterSeen& cluster) {
+  const auto* head = the_head(cluster);
+  if (!head) {
+    draft.block(cluster.cluster->meta.key.name);  // on its way, or the RayCluster says why not
+    return;
+  }
+  std::string wanted = "false";
+  if (!draft.spec().excludeHeadPodFromServeSvc && !head->podIP.empty()) {
+    const auto port = ray::serve_container_port(cluster.cluster->spec);
+    // An IPv6 address stands in brackets before a port.
+    const auto host = head->podIP.find(':') == std::string::npos
+                          ? fmt::format("{}:{}", head->podIP, port)
+                          : fmt::format("[{}]:{}", head->podIP, port);
+    kube::FactRequest request{.name = "health:" + cluster.cluster->meta.key.name,
+                              .target = std::string(kDashboardTarget),
+                              .circuit = "proxy " + host,
+                              .query = {{"op", "serve-health"},
+                                        {"host", host},
+                                        {"namespace", head->meta.key.namespace_},
+                                        {"pod", head->meta.key.name},
+                                        {"port", port}},
+                              .interval = kPollInterval};
+    const auto fact = draft.context.facts.find(request.name);
+    draft.plan.facts.push_back(std::move(request));
+    if (fact == draft.context.facts.end()) return;
+    if (fact->second.answer && bool_at(*fact->second.answer, {"healthy"})) wanted = "true";
+  }
+  if (head->meta.label(ray::kLabelServe) == wanted) return;
+  const auto key = head->meta.key.to_string();
+  draft.write(
+      {.kind = kube::WriteKind::Patch,
+       .resource = kube::kPods,
+       .key = head->meta.key,
+       .body = {{"metadata", {{"uid", head->meta.uid}, {"labels", {{ray::kLabelServe, wanted}}}}}},
+       .patch_type = kube::PatchType::Merge,
+       .lane = "label:" + head->meta.key.name,
+       .done_event = normal(
+           "UpdatedHeadPodServeLabel", "Update",
+           fmt::format("Updated the serve label to \"{}\" for the Head Pod {}", wanted, key)),
+       .failed_event = warning(
+           "FailedToUpdateHeadPodServeLabel", "Update",
+           fmt::format("Failed to update the serve label to \"{}\" for the Head Pod {}: {{error}}",
+                       wanted, key)),
+       .why = "the Serve proxy on the head says so"});
+}
+
+}  // namespace manta::controllers::rayservice

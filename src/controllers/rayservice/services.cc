@@ -1,0 +1,187 @@
+#include "controllers/rayservice/services.h"
+
+#include "controllers/rayservice/gateway_api.h"
+#include "controllers/writes.h"
+#include "ray/builders/gateway.h"
+#include "ray/builders/service.h"
+#include "ray/labels.h"
+#include "ray/names.h"
+
+#include <fmt/format.h>
+
+namespace manta::controllers::rayservice {
+namespace {
+
+using ServicePtr = std::shared_ptr<const kube::ServiceView>;
+
+bool belongs_to_another(const kube::ObjectMeta& meta, const kube::ObjectMeta& owner) {
+  const auto* controller = meta.controller_owner();
+  return controller && controller->uid != owner.uid;
+}
+
+void set_service_events(kube::Write& write, bool created, const std::string& key) {
+  const auto verb = created ? "Create" : "Update";
+  write.done_event =
+      normal(fmt::format("{}dService", verb), verb, fmt::format("{}d the service {}", verb, key));
+  write.failed_event = warning(
+      fmt::format("FailedTo{}Service", verb), verb,
+      fmt::format("Failed to {} the service {}, {{error}}", created ? "create" : "update", key));
+}
+
+// A merge patch that turns a live Service to what is wanted. Its address cannot change: RS-05.
+Json turned(const kube::ServiceView& live, Json wanted) {
+  auto& spec = ensure(wanted, {"spec"}).as_object();
+  auto& selector = ensure(wanted, {"spec", "selector"}).as_object();
+  for (const auto& [label, value] : live.selector)
+    if (!selector.contains(label)) selector[label] = nullptr;
+  spec.erase("clusterIP");
+  if (live.clusterIP == "None") spec.erase("type");  // headless ones cannot become anything else
+  return {
+      {"metadata",
+       {{"uid", live.meta.uid}, {"resourceVersion", std::to_string(live.meta.resource_version)}}},
+      {"spec", spec}};
+}
+
+// Drift of a Service that selects the right cluster is the user's own.
+void ensure_service(Draft& draft, const ServicePtr& live,
+                    const std::shared_ptr<const ray::RayCluster>& target, Json wanted,
+                    std::string_view lane) {
+  const auto key = created_key(wanted);
+  if (!live) {
+    auto write = create(kube::kServices, std::move(wanted), lane);
+    set_service_events(write, true, key);
+    write.why = "the applications run";
+    draft.write(std::move(write));
+    return;
+  }
+  if (selects(live, target)) return;
+  if (belongs_to_another(live->meta, draft.service().meta)) {
+    draft.block(target->meta.key.name,
+                fmt::format("Service {} belongs to {} {}", key, live->meta.controller_owner()->kind,
+                            live->meta.controller_owner()->name));
+    return;
+  }
+  kube::Write write{.kind = kube::WriteKind::Patch,
+                    .resource = kube::kServices,
+                    .key = live->meta.key,
+                    .body = turned(*live, std::move(wanted)),
+                    .patch_type = kube::PatchType::Merge,
+                    .lane = std::string(lane),
+                    .why = "another cluster serves now"};
+  set_service_events(write, false, key);
+  draft.write(std::move(write));
+}
+
+void set_events(kube::Write& write, std::string_view verb, std::string_view kind,
+                const std::string& key) {
+  const bool created = verb == "Create";
+  const auto of = created ? " for RayService" : "";
+  write.done_event =
+      normal(fmt::format("{}d{}", verb, kind), verb,
+             fmt::format("{}d {}{}{} {}", verb, created ? "" : "the ", kind, of, key));
+  // Upstream's articles: none for a Gateway that is created.
+  const auto article = created && kind == "Gateway" ? "" : "the ";
+  write.failed_event = warning(fmt::format("FailedTo{}{}", verb, kind), verb,
+                               fmt::format("Failed to {} {}{}{} {}: {{error}}",
+                                           created ? "create" : "update", article, kind, of, key));
+}
+
+// Labels, annotations and all else of the metadata are the user's.
+void ensure_object(Draft& draft, const kube::Resource& resource,
+                   const std::shared_ptr<const kube::SpecView>& live, Json wanted, bool same,
+                   std::string_view lane) {
+  const auto key = created_key(wanted);
+  if (!live) {
+    auto write = create(resource, std::move(wanted), lane);
+    set_events(write, "Create", resource.kind, key);
+    if (const auto failure = draft.context.failures.find(lane);
+        failure != draft.context.failures.end())
+      draft.upgrade_waits.push_back(
+          fmt::format("{} {}: {}", resource.kind, key, failure->second.error.message));
+    draft.write(std::move(write));
+    return;
+  }
+  if (same) return;
+  wanted.as_object()["metadata"] = ray::to_json(live->meta);
+  kube::Write write{.kind = kube::WriteKind::Update,
+                    .resource = resource,
+                    .key = live->meta.key,
+                    .body = std::move(wanted),
+                    .lane = std::string(lane),
+                    .why = "it differs from what the rollout asks for"};
+  set_events(write, "Update", resource.kind, key);
+  draft.write(std::move(write));
+}
+
+}  // namespace
+
+bool selects(const ServicePtr& service, const std::shared_ptr<const ray::RayCluster>& cluster) {
+  if (!service || !cluster) return false;
+  const auto found = service->selector.find(ray::kLabelCluster);
+  return found != service->selector.end() && found->second == cluster->meta.key.name;
+}
+
+void ensure_services(Draft& draft, const std::shared_ptr<const ray::RayCluster>& target) {
+  ensure_service(draft, draft.seen.head_service, target,
+                 ray::build_head_service(draft.service(), *target, draft.settings.build),
+                 "head-service");
+  if (draft.incremental) return;  // each cluster has its own
+  auto serve = ray::build_serve_service(draft.service(), *target);
+  if (!serve) {
+    if (!selects(draft.seen.serve_service, target))
+      draft.block(target->meta.key.name, serve.error().message);
+    return;
+  }
+  ensure_service(draft, draft.seen.serve_service, target, std::move(*serve), "serve-service");
+}
+
+bool ensure_cluster_serve_service(Draft& draft, const ClusterSeen& cluster) {
+  if (cluster.serve_service) return true;
+  auto service = ray::build_incremental_serve_service(draft.service(), *cluster.cluster);
+  if (!service) {
+    draft.block(cluster.cluster->meta.key.name, service.error().message);
+    return false;
+  }
+  draft.write(create(kube::kServices, std::move(*service),
+                     "serve-service:" + cluster.cluster->meta.key.name));
+  return true;
+}
+
+void ensure_gateway(Draft& draft) {
+  auto wanted = ray::build_gateway(draft.service());
+  const auto& live = draft.seen.gateway;
+  const bool same = live && same_gateway(live->spec, *find(wanted, {"spec"}));
+  ensure_object(draft, kGateways, live, std::move(wanted), same, "gateway");
+}
+
+void ensure_route(Draft& draft, std::int32_t active, std::int32_t pending) {
+  std::optional<ray::RouteTarget> second;
+  if (draft.seen.pending.exists())
+    second.emplace(ray::RouteTarget{*draft.seen.pending.cluster, pending});
+  auto wanted =
+      ray::build_http_route(draft.service(), {*draft.seen.active.cluster, active}, second);
+  const auto& live = draft.seen.route;
+  const bool same = live && same_route(live->spec, *find(wanted, {"spec"}));
+  ensure_object(draft, kHttpRoutes, live, std::move(wanted), same, "route");
+}
+
+std::optional<std::string> gateway_trouble(const Draft& draft) {
+  const auto& key = draft.seen.key();
+  const auto gateway = fmt::format("{}/{}", key.namespace_, ray::gateway_name(key.name));
+  if (!draft.seen.gateway) return fmt::format("Gateway {} is not there", gateway);
+  if (const auto missing = missing_gateway_condition(*draft.seen.gateway))
+    return fmt::format("Gateway {} is not {}", gateway, *missing);
+  const auto route = fmt::format("{}/{}", key.namespace_, ray::http_route_name(key.name));
+  if (!draft.seen.route) return fmt::format("HTTPRoute {} is not there", route);
+  if (!is_route_ready(*draft.seen.route, draft.seen.gateway->meta.key))
+    return fmt::format("HTTPRoute {} is not accepted by Gateway {}", route, gateway);
+  return std::nullopt;
+}
+
+std::optional<std::int32_t> routed(const Draft& draft, const ClusterSeen& cluster) {
+  if (!draft.seen.route || !cluster.cluster) return std::nullopt;
+  return weight_of(draft.seen.route->spec,
+                   ray::default_serve_service_name(cluster.cluster->meta.key.name));
+}
+
+}  // namespace manta::controllers::rayservice

@@ -1,0 +1,62 @@
+#include "controllers/rayservice/status.h"
+
+#include "controllers/writes.h"
+#include "ray/names.h"
+
+#include <set>
+
+namespace manta::controllers::rayservice {
+namespace {
+
+void tell_cluster(const Draft& draft, const ClusterSeen& cluster, const ServeSeen& serve,
+                  ray::ServeClusterStatus& status) {
+  if (draft.blocked.contains(status.rayClusterName)) return;
+  status.rayClusterStatus = cluster.cluster ? cluster.cluster->status : ray::RayClusterStatus{};
+  status.applicationStatuses = serve.applications;
+}
+
+// The copied cluster status comes along with what is written for another reason (SEEN-33).
+bool differs(const ray::ServeClusterStatus& a, const ray::ServeClusterStatus& b) {
+  return a.rayClusterName != b.rayClusterName || a.applicationStatuses != b.applicationStatuses ||
+         a.targetCapacity != b.targetCapacity || a.trafficRoutedPercent != b.trafficRoutedPercent ||
+         a.lastTrafficMigratedTime != b.lastTrafficMigratedTime;
+}
+
+bool worth_writing(const ray::RayServiceStatus& before, const ray::RayServiceStatus& after) {
+  return before.serviceStatus != after.serviceStatus ||
+         before.numServeEndpoints != after.numServeEndpoints ||
+         before.conditions != after.conditions ||
+         differs(before.activeServiceStatus, after.activeServiceStatus) ||
+         differs(before.pendingServiceStatus, after.pendingServiceStatus);
+}
+
+}  // namespace
+
+void tell_clusters(Draft& draft, const ServeSeen& active, const ServeSeen& pending) {
+  tell_cluster(draft, draft.seen.active, active, draft.status.activeServiceStatus);
+  tell_cluster(draft, draft.seen.pending, pending, draft.status.pendingServiceStatus);
+}
+
+std::int32_t count_endpoints(const Draft& draft) {
+  std::set<std::string_view> services;
+  if (draft.incremental && draft.seen.active.cluster) {
+    for (const auto* cluster : {&draft.seen.active, &draft.seen.pending})
+      if (cluster->serve_service) services.insert(cluster->serve_service->meta.key.name);
+  }
+  const auto usual = serve_service_name(draft.service());
+  if (services.empty()) services.insert(usual);
+  std::set<std::string_view> targets;
+  for (const auto& slice : draft.seen.slices)
+    if (services.contains(slice->meta.label(kube::kLabelServiceName)))
+      targets.insert(slice->ready_targets.begin(), slice->ready_targets.end());
+  return static_cast<std::int32_t>(targets.size());
+}
+
+void plan_status(Draft& draft) {
+  if (!worth_writing(draft.service().status, draft.status)) return;
+  draft.status.lastUpdateTime = draft.now();
+  draft.plan.status =
+      update_status(ray::kRayServices, draft.service().meta, ray::part_to_json(draft.status));
+}
+
+}  // namespace manta::controllers::rayservice

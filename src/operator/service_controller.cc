@@ -1,0 +1,45 @@
+#include "operator/service_controller.h"
+
+#include "controllers/rayservice/plan.h"
+#include "ray/labels.h"
+
+namespace manta::operator_ {
+namespace {
+
+bool is_head(const kube::ObjectMeta* before, const kube::ObjectMeta* after) {
+  return (after ? after : before)->label(ray::kLabelNodeType) == ray::kNodeTypeHead;
+}
+
+}  // namespace
+
+kube::ControllerSpec service_controller(World& world, const controllers::Settings& settings) {
+  const auto of_dependent = [&world](const kube::ObjectMeta& meta) {
+    return services_of_dependent(world, meta);
+  };
+  kube::ControllerSpec spec{
+      .name = "rayservice",
+      .primary = ray::kRayServices,
+      .plan = [&world, &settings](const kube::ObjectKey& key,
+                                  const kube::PlanContext& context) -> std::optional<kube::Plan> {
+        const auto seen = see_ray_service(world, key);
+        if (!seen) return std::nullopt;
+        return controllers::rayservice::plan(*seen, settings, context);
+      },
+      .watches = {{.cache = &world.ray_services, .affected = kube::itself},
+                  {.cache = &world.clusters, .affected = services_of_cluster},
+                  {.cache = &world.services, .affected = of_dependent},
+                  {.cache = &world.secrets, .affected = of_dependent},
+                  {.cache = &world.pods, .affected = of_dependent, .matters = is_head},
+                  {.cache = &world.endpoint_slices,
+                   .affected =
+                       [&world](const kube::ObjectMeta& meta) {
+                         return services_of_slice(world, meta);
+                       }}},
+  };
+  const auto owner = kube::owner_of_kind(ray::kRayServices);
+  if (world.gateways) spec.watches.push_back({.cache = &*world.gateways, .affected = owner});
+  if (world.http_routes) spec.watches.push_back({.cache = &*world.http_routes, .affected = owner});
+  return spec;
+}
+
+}  // namespace manta::operator_
