@@ -1,8 +1,8 @@
 """Rendering charts and kustomizations, and a real API server where a test asks for one.
 
 Tools are looked for in $MANTA_TOOLS/bin (default ~/.cache/manta-tools/bin), where tools/setup.sh puts helm,
-prometheus and promtool, then on the path. LAB names the folder with lab.py; tests that need it are skipped
-where it is not.
+prometheus and promtool, then on the path. LAB names the folder with lab.py (default: ../shared/conformance); tests
+that need it are skipped where it is not. MANAGER_BIN names the operator (default: build/bin/manager).
 """
 import functools
 import json
@@ -15,8 +15,12 @@ import tempfile
 import pytest
 import yaml
 
+from cluster import FOREIGN, Cluster
+
 TOP = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
+CONFORMANCE = pathlib.Path(os.environ.get("LAB", TOP.parent / "shared/conformance"))
+MANAGER = pathlib.Path(os.environ.get("MANAGER_BIN", TOP / "build/bin/manager")).resolve()
 TOOLS = pathlib.Path(os.environ.get("MANTA_TOOLS", pathlib.Path.home() / ".cache/manta-tools")) / "bin"
 os.environ["PATH"] = f"{TOOLS}:{os.environ['PATH']}"
 
@@ -60,6 +64,16 @@ def helm_template(chart, values=None, release=None, namespace="kuberay-system", 
 @functools.cache
 def kustomize(folder):
     return Rendered(documents(run("kubectl", "kustomize", DEPLOY / "kustomize" / folder).stdout))
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    if os.geteuid() != 0 or not (CONFORMANCE / "lab.py").exists():
+        pytest.skip("needs root, and lab.py")
+    with Cluster(CONFORMANCE) as running:
+        running.apply(FOREIGN)
+        running.kubectl("apply", "--server-side", "-f", CONFORMANCE / "crds/thirdparty.yaml")
+        yield running
 
 
 def pytest_collection_modifyitems(items):

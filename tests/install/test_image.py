@@ -8,19 +8,18 @@ import time
 
 import pytest
 
-from conftest import DEPLOY, TOP, run
+from conftest import DEPLOY, MANAGER, run
 from rights import grant
 
-BINARY = TOP / "build/bin/manager"
 LIMIT = 30 * 1000 * 1000
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
-    if not BINARY.exists():
-        pytest.skip("no build/bin/manager")
+    if not MANAGER.exists():
+        pytest.skip(f"no {MANAGER}")
     folder = tmp_path_factory.mktemp("image") / "root"
-    run(DEPLOY / "images/make_root.sh", BINARY, folder)
+    run(DEPLOY / "images/make_root.sh", MANAGER, folder)
     return folder
 
 

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""The conformance scenarios with the operator as its own ServiceAccount under the shipped rights, and then whether
+what was granted and what was called are the same.
+
+  rights.py CONFORMANCE [--only REGEX] [--operator build/bin/manager] [--jobs N] [--logs DIR]
+
+Fails when a scenario does, when a call was refused, and, after a run of all scenarios, when a right was never used.
+What it cannot see used: `held` rights and `get` (see deploy/rbac/calls.yaml); test_rights.py and the runtime's own tests
+look after those. Ends with "N passed, N failed".
+"""
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+import yaml
+
+from cluster import FOREIGN, Cluster
+from conftest import DEPLOY, MANAGER, TOP, helm_template
+
+RIGHTS = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
+# Everything at once: each scenario starts the operator with other flags.
+EVERY_SCHEDULER = {"batchScheduler": {"enabled": True}, "featureGates": [{"name": "KubernetesWAS", "enabled": True}]}
+# The lab's API server does not serve this group.
+UNSERVED = {"scheduling.k8s.io"}
+
+
+def grant(cluster, values=None):
+    """The ServiceAccount and its rights, as the chart has them; a kubeconfig that is it."""
+    cluster.kubectl("create", "namespace", "kuberay-system", check=False)
+    cluster.apply([o for o in helm_template("kuberay-operator", values) if o["kind"] in RIGHTS])
+    return cluster.login()
+
+
+def granted():
+    """(group, resource, verb) -> whether a run must show it called."""
+    calls = yaml.safe_load((DEPLOY / "rbac/calls.yaml").read_text())
+    out = {}
+    for entry in [*calls["operator"], *calls["leader_election"], *(e for p in calls["conditional"] for e in p["calls"])]:
+        group, resource = entry["resource"].split("/", 1)
+        for verb in entry.get("calls", []):
+            out[group, resource, verb] = group not in UNSERVED
+        for verb in ("list", "watch") if entry.get("cached") else ():
+            out[group, resource, verb] = group not in UNSERVED
+        for verb in [*entry.get("held", []), *(["get"] if entry.get("cached") else [])]:
+            out.setdefault((group, resource, verb), False)
+    return out
+
+
+def conform(cluster, operator, only, jobs, logs):
+    """Names of the scenarios that passed and that failed."""
+    command = ["python3", cluster.conformance / "conform.py", "--crds", DEPLOY / "crd", "--operator", operator, "--golden",
+               cluster.conformance / "golden", "--deviations", TOP / "tests/conformance/deviations.yaml", "--logs", logs,
+               "--jobs", jobs, "--only", only, cluster.conformance / "scenarios"]
+    process = subprocess.Popen(cluster.command(*command), env=cluster.environment(), text=True, stdout=subprocess.PIPE)
+    text = ""
+    for line in process.stdout:
+        print(line, end="", flush=True)
+        text += line
+    process.wait()
+    return re.findall(r"^ok +(\S+)", text, re.M), re.findall(r"^FAIL ([a-z0-9-]+)", text, re.M)
+
+
+def ray_cluster(name, **spec):
+    template = {"spec": {"containers": [{"name": "ray-head", "image": "rayproject/ray:2.52.0"}]}}
+    return {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": name},
+            "spec": {"rayVersion": "2.52.0", "headGroupSpec": {"rayStartParams": {}, "template": template, **spec}}}
+
+
+def beyond_the_scenarios(cluster, operator, logs):
+    """What no scenario does: OpenShift's Routes, the API server's proxy, leader election."""
+    cluster.apply(FOREIGN)
+    cluster.kubectl("create", "namespace", "beyond", check=False)
+    wanted = {("route.openshift.io", "routes", "create"), ("", "services/proxy", "get"), ("", "services/proxy", "create"),
+              ("coordination.k8s.io", "leases", "update"), ("", "events", "create")}
+    spec = ray_cluster("x")["spec"]
+    job = {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": "j"},
+           "spec": {"submissionMode": "HTTPMode", "entrypoint": "true", "rayClusterSpec": spec}}
+    with open(pathlib.Path(logs) / "beyond.log", "ab") as log:
+        process = subprocess.Popen(cluster.command(
+            *operator.split(), "--leader-election-namespace=kuberay-system", "--use-kubernetes-proxy",
+            "--metrics-addr=:18080", "--health-probe-bind-address=:18082"),
+            env=cluster.environment(), stdout=log, stderr=log)
+    try:
+        cluster.apply([ray_cluster("routed", enableIngress=True), job], "--namespace", "beyond")
+        deadline = time.monotonic() + 60
+        while wanted - {c[:3] for c in cluster.calls()} and time.monotonic() < deadline:
+            for pod in cluster.get("pods", "--namespace", "beyond")["items"]:
+                cluster.kubectl("patch", "pod", pod["metadata"]["name"], "--namespace", "beyond", "--subresource=status",
+                                "--type=merge", "-p", READY, check=False)
+            time.sleep(1)
+    finally:
+        process.terminate()
+        process.wait(40)
+
+
+READY = ('{"status": {"phase": "Running", "podIP": "10.77.9.9", "conditions": [{"type": "Ready", "status": "True"}],'
+         ' "containerStatuses": [{"name": "ray-head", "ready": true, "restartCount": 0, "image": "i", "imageID": "",'
+         ' "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}]}}')
+
+
+def compare(calls, whole):
+    """Complaints about what was called and granted."""
+    rights = granted()
+    shown = "{0[2]} {0[0]}/{0[1]}".format
+    out = [f"refused: {shown(c)}" for c in sorted(calls) if not c[3]]
+    used = {c[:3] for c in calls}
+    out += [f"called, though calls.yaml does not say so: {shown(c)}" for c in sorted(used - set(rights))]
+    unused = [f"granted, never called: {shown(r)}" for r, must in sorted(rights.items()) if must and r not in used]
+    if not whole:
+        print(*unused, sep="\n")
+    return out + (unused if whole else [])
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("conformance")
+    ap.add_argument("--only")
+    ap.add_argument("--operator", default=MANAGER, type=pathlib.Path)
+    ap.add_argument("--jobs", default=6)
+    ap.add_argument("--logs", default=tempfile.mkdtemp(prefix="manta-rights-"))
+    a = ap.parse_args()
+    passing = [line for line in (TOP / "tests/conformance/passing.txt").read_text().splitlines()
+               if line and not line.startswith("#")]
+    with Cluster(a.conformance) as cluster:
+        operator = f"env KUBECONFIG={grant(cluster, EVERY_SCHEDULER)} {a.operator.resolve()}"
+        passed, failed = conform(cluster, operator, a.only or f"^({'|'.join(passing)})$", a.jobs, a.logs)
+        if failed:
+            print("FLAKY if these pass now:", *failed)
+            again, failed = conform(cluster, operator, f"^({'|'.join(failed)})$", 2, a.logs)
+            passed += again
+        beyond_the_scenarios(cluster, operator, a.logs)
+        complaints = compare(cluster.calls(), whole=not a.only)
+    print(*complaints, sep="\n")
+    print(f"{len(passed) + (not complaints)} passed, {len(failed) + bool(complaints)} failed")
+    sys.exit(1 if failed or complaints else 0)
+
+
+if __name__ == "__main__":
+    main()

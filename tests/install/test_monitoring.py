@@ -1,0 +1,204 @@
+"""Dashboards and rules: Prometheus understands every query, and a live operator answers those about itself."""
+import json
+import re
+import subprocess
+import time
+import urllib.parse
+
+import pytest
+import yaml
+
+from conftest import DEPLOY, MANAGER, TOOLS, TOP, documents, run
+from rights import grant, ray_cluster
+
+DASHBOARDS = sorted((DEPLOY / "grafana").glob("*.json"))
+RULES = sorted((DEPLOY / "prometheus/rules").glob("*.yaml"))
+# What Grafana puts in place of a variable where a dashboard is open.
+VARIABLES = {"$__rate_interval": "1m", "$interval": "1m", "$job": "operator"}
+# Series of others: the API server for clients, kube-state-metrics.
+NOT_OURS = re.compile(r"\b(grpc_server_|kube_pod_)")
+
+pytestmark = pytest.mark.skipif(not (TOOLS / "promtool").exists(), reason="no promtool (tools/setup.sh fetches it)")
+
+
+def panels(dashboard):
+    for panel in dashboard["panels"]:
+        yield panel
+        yield from panel.get("panels", [])
+
+
+def queries(path):
+    """{panel title: expressions} as Prometheus would be asked them."""
+    out = {}
+    for panel in panels(json.loads(path.read_text())):
+        for target in panel.get("targets", []):
+            expr = target["expr"]
+            for name, value in VARIABLES.items():
+                expr = expr.replace(name, value)
+            out.setdefault(panel["title"], []).append(re.sub(r"\$\w+", ".*", expr))
+    return out
+
+
+def groups(path):
+    (rule,) = documents(path.read_text())
+    return {"groups": rule["spec"]["groups"]}
+
+
+def test_generated_dashboards_are_fresh():
+    run(TOP / "tools/gen_dashboards.py", "--check")
+
+
+@pytest.mark.parametrize("path", DASHBOARDS, ids=lambda p: p.stem)
+def test_queries_parse(path, tmp_path):
+    rules = [{"record": "q", "expr": expr, "labels": {"n": str(i)}}
+             for i, expr in enumerate(e for es in queries(path).values() for e in es)]
+    assert len(rules) >= 14
+    file = tmp_path / "rules.yaml"
+    file.write_text(yaml.safe_dump({"groups": [{"name": path.stem, "rules": rules}]}))
+    assert f"SUCCESS: {len(rules)} rules found" in run("promtool", "check", "rules", file).stdout
+
+
+@pytest.mark.parametrize("path", DASHBOARDS, ids=lambda p: p.stem)
+def test_panels_are_placed_and_named_once(path):
+    dashboard = json.loads(path.read_text())
+    ids = [p["id"] for p in panels(dashboard)]
+    assert len(ids) == len(set(ids))
+    for panel in panels(dashboard):
+        grid = panel["gridPos"]
+        assert 0 <= grid["x"] and grid["x"] + grid["w"] <= 24
+        names = {v["name"] for v in dashboard["templating"]["list"]}
+        for target in panel.get("targets", []):
+            assert set(re.findall(r"\$(\w+)", target["expr"])) <= names | {"__rate_interval"}
+
+
+@pytest.mark.parametrize("path", DASHBOARDS, ids=lambda p: p.stem)
+def test_HM_04_dashboards_fit_into_config_maps(path):
+    assert path.stat().st_size < 1 << 20
+
+
+@pytest.mark.parametrize("path", RULES, ids=lambda p: p.stem)
+def test_rules_parse(path, tmp_path):
+    file = tmp_path / "rules.yaml"
+    file.write_text(yaml.safe_dump(groups(path)))
+    run("promtool", "check", "rules", file)
+
+
+ALERTS = [  # alert, series that make it fire, series that do not
+    ("KubeRayOperatorAbsent", {"up": "1x60"}, {'controller_runtime_active_workers{controller="raycluster"}': "0x60"}),
+    ("KubeRayOperatorSeveralLeaders",
+     {'controller_runtime_active_workers{controller="raycluster", namespace="n", pod="a"}': "0x60",
+      'controller_runtime_active_workers{controller="raycluster", namespace="n", pod="b"}': "0x60"},
+     {'controller_runtime_active_workers{controller="raycluster", namespace="n", pod="a"}': "0x60"}),
+    ("KubeRayReconcileErrors", {'controller_runtime_reconcile_errors_total{controller="rayjob"}': "0+60x60"},
+     {'controller_runtime_reconcile_errors_total{controller="rayjob"}': "5x60"}),
+    ("KubeRayWorkqueueBacklog", {'workqueue_depth{controller="rayjob"}': "101x60"},
+     {'workqueue_depth{controller="rayjob"}': "99x60"}),
+    ("RayClusterNotProvisioned", {'kuberay_cluster_condition_provisioned{condition="false", name="c"}': "1x60"},
+     {'kuberay_cluster_condition_provisioned{condition="true", name="c"}': "1x60"}),
+    ("RayServiceNotReady", {'kuberay_service_condition_ready{condition="false", name="s"}': "1x60"},
+     {'kuberay_service_condition_ready{condition="true", name="s"}': "1x60"}),
+    ("RayJobFailed", {'kuberay_job_deployment_status{deployment_status="Failed", name="j"}': "1x60"},
+     {'kuberay_job_deployment_status{deployment_status="Complete", name="j"}': "1x60"}),
+    ("MissingMetricRayGlobalControlStore", {"ray_gcs_update_resource_usage_time_bucket": "1x30 _x30"},
+     {"ray_gcs_update_resource_usage_time_bucket": "1x60"}),
+    ("MissingMetricRayGlobalControlStore", {"ray_gcs_update_resource_usage_time_bucket": "1x30 _x30"},
+     {"up": "1x60"}),  # a Ray that never had the series
+]
+
+
+@pytest.mark.parametrize("alert, firing, silent", ALERTS)
+def test_alert(alert, firing, silent, tmp_path):
+    files = []
+    for path in RULES:
+        files.append(tmp_path / path.name)
+        files[-1].write_text(yaml.safe_dump(groups(path)))
+
+    def fires(series):
+        test = {"interval": "1m", "input_series": [{"series": s, "values": v} for s, v in series.items()],
+                "alert_rule_test": [{"eval_time": "45m", "alertname": alert, "exp_alerts": []}]}
+        file = tmp_path / "test.yaml"
+        file.write_text(yaml.safe_dump({"rule_files": [str(f) for f in files], "tests": [test]}))
+        done = run("promtool", "test", "rules", file, check=False)
+        assert done.returncode == 0 or "exp:[" in done.stdout + done.stderr, done.stdout + done.stderr
+        return done.returncode != 0
+    assert fires(firing) and not fires(silent)
+
+
+# --- a real Prometheus, a live operator --------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def prometheus(cluster, tmp_path_factory):
+    """Asks a Prometheus that scrapes an operator with some objects: a function from expression to samples."""
+    folder = tmp_path_factory.mktemp("prometheus")
+    cluster.kubectl("apply", "--server-side", "-f", DEPLOY / "crd")
+    cluster.kubectl("create", "namespace", "scraped", check=False)
+    cluster.apply([ray_cluster("c")], "--namespace", "scraped")
+    spec = ray_cluster("x")["spec"]
+    cluster.apply([
+        {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": "j"},
+         "spec": {"entrypoint": "true", "rayClusterSpec": spec}},
+        {"apiVersion": "ray.io/v1", "kind": "RayService", "metadata": {"name": "s"}, "spec": {"rayClusterConfig": spec}}],
+        "--namespace", "scraped")
+    (folder / "config.yaml").write_text(yaml.safe_dump({
+        "global": {"scrape_interval": "1s"},
+        "scrape_configs": [{"job_name": "operator", "honor_labels": True, "static_configs": [
+            {"targets": ["127.0.0.1:18080"], "labels": {"namespace": "kuberay-system", "pod": "operator-0"}}]}]}))
+    log = open(folder / "log", "w")
+    processes = [
+        subprocess.Popen(cluster.command(
+            "env", f"KUBECONFIG={grant(cluster)}", MANAGER, "--enable-metrics=true",
+            "--leader-election-namespace=kuberay-system", "--metrics-addr=:18080",
+            "--health-probe-bind-address=:18082"), stdout=log, stderr=log),
+        subprocess.Popen(cluster.command(
+            "prometheus", f"--config.file={folder}/config.yaml", f"--storage.tsdb.path={folder}/data",
+            "--web.listen-address=127.0.0.1:19090", "--log.level=warn"), stdout=log, stderr=log)]
+
+    def ask(expr):
+        url = "http://127.0.0.1:19090/api/v1/query?" + urllib.parse.urlencode({"query": expr})
+        answer = json.loads(cluster.run("curl", "-sS", url).stdout)
+        assert answer["status"] == "success", f"{expr}: {answer}"
+        return answer["data"]["result"]
+
+    def until(expr):
+        deadline = time.monotonic() + 90
+        while time.monotonic() < deadline:
+            try:
+                if ask(expr):
+                    return
+            except AssertionError:
+                pass  # not up yet
+            time.sleep(0.5)
+        raise AssertionError(f"no samples for {expr}; {(folder / 'log').read_text()[-3000:]}")
+    try:
+        # Two scrapes after the operator worked, so that rates have something to say.
+        until('count_over_time(controller_runtime_reconcile_total{controller="raycluster"}[1m]) > 3')
+        yield ask
+    finally:
+        for process in reversed(processes):
+            process.terminate()
+            process.wait(40)
+        for kind in ("rayjobs.ray.io", "rayservices.ray.io", "rayclusters.ray.io"):
+            cluster.kubectl("delete", "--wait=false", "--all", "--namespace", "scraped", kind)
+
+
+# These have no series in the state that the fixture makes: nothing was provisioned, ended or is being upgraded.
+QUIET = {"Provisioned Duration", "Execution Duration", "UpgradeInProgress (true)",
+         "Deployment Status (Failed / Suspending / Suspended / Retrying / Waiting)"}
+
+
+@pytest.mark.parametrize("path", DASHBOARDS, ids=lambda p: p.stem)
+def test_prometheus_evaluates_every_query(prometheus, path):
+    silent = []
+    for title, exprs in queries(path).items():
+        for expr in exprs:
+            samples = prometheus(expr)
+            if not samples and not NOT_OURS.search(expr) and title not in QUIET and path.stem == "KubeRay-Operator":
+                silent.append(f"{title}: {expr}")
+    assert not silent, "no samples from a live operator:\n" + "\n".join(silent)
+
+
+@pytest.mark.parametrize("path", RULES, ids=lambda p: p.stem)
+def test_prometheus_evaluates_every_rule(prometheus, path):
+    for group in groups(path)["groups"]:
+        for rule in group["rules"]:
+            prometheus(rule["expr"])
