@@ -1,5 +1,7 @@
 #include "kube/runtime_lanes.h"
 
+#include "kube/quota.h"
+
 #include <algorithm>
 
 namespace manta::kube {
@@ -7,6 +9,7 @@ namespace {
 
 constexpr Duration kFirst = std::chrono::milliseconds{5};
 constexpr Duration kLongest = std::chrono::seconds{1000};
+constexpr Duration kLongestForQuota = std::chrono::seconds{60};
 constexpr int kStaleAllowed = 2;
 // No controller of ours needs as many passes in a row to get where it wants to be.
 constexpr int kPassesAllowed = 100;
@@ -42,6 +45,8 @@ void Lanes::failed(const std::string& lane, const std::string& marker, const Err
   failure.error = error;
   ++failure.attempts;
   Duration wait = write_backoff(failure.attempts, random);
+  // Others make room without our hearing of it.
+  if (refused_by_quota(error)) wait = std::min(wait, kLongestForQuota);
   if (error.retry_after) wait = std::max(wait, Duration{*error.retry_after});
   failure.retry_at = now + wait;
 }
@@ -55,6 +60,16 @@ bool Lanes::stale(const std::string& lane, const std::string& marker, const Erro
 
 void Lanes::hurry() {
   for (auto& [lane, failure] : failures_) failure.retry_at = {};
+}
+
+bool Lanes::hurry_what_quota_refused() {
+  bool any = false;
+  for (auto& [lane, failure] : failures_) {
+    if (!refused_by_quota(failure.error)) continue;
+    failure.retry_at = {};
+    any = true;
+  }
+  return any;
 }
 
 std::optional<Time> RepeatGuard::hold(std::uint64_t fingerprint, Time now) const {

@@ -29,6 +29,8 @@ class Lanes {
              Random& random);
   /// Nothing is held back any longer: what was asked for has changed.
   void hurry();
+  /// Nor what a quota refused, where there is room again. True: there was such a failure.
+  bool hurry_what_quota_refused();
 
  private:
   Failures failures_ = {};

@@ -4,19 +4,19 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <set>
 
 namespace manta::operator_ {
 namespace {
 
-enum class Stage { Alpha, Beta };
+// Ours: not upstream's, so AllAlpha does not move them.
+enum class Stage { Alpha, Beta, Ours };
 struct Gate {
   std::string_view name;
   bool by_default;
   Stage stage;
 };
-constexpr std::array<Gate, 11> kGates = {{
+constexpr Gate kGates[] = {
     {"RayClusterStatusConditions", true, Stage::Beta},
     {"RayJobDeletionPolicy", true, Stage::Beta},
     {"RayMultiHostIndexing", true, Stage::Beta},
@@ -28,7 +28,36 @@ constexpr std::array<Gate, 11> kGates = {{
     {"RayClusterMTLS", false, Stage::Alpha},
     {"RayClusterHistoryServer", false, Stage::Alpha},
     {"KubernetesWAS", false, Stage::Alpha},
-}};
+    // What each does: docs/differences.md.
+    {"RayClusterQuotaCondition", false, Stage::Ours},
+    {"RayClusterStrictProvisioned", false, Stage::Ours},
+    {"RayClusterDeleteOrphans", false, Stage::Ours},
+    {"RayClusterSuspendServices", false, Stage::Ours},
+    {"RayClusterTrimPending", false, Stage::Ours},
+    {"RayClusterReplaceSlices", false, Stage::Ours},
+    {"RayClusterScheduledResources", false, Stage::Ours},
+    {"RayClusterScopedAutoscalerRole", false, Stage::Ours},
+    {"RayClusterStableSelectors", false, Stage::Ours},
+    {"RayClusterHttpProbes", false, Stage::Ours},
+    {"RayClusterMinimalRedisCleanup", false, Stage::Ours},
+    {"RayClusterPortsFromParams", false, Stage::Ours},
+    {"RayJobCountLostHeads", false, Stage::Ours},
+    {"RayJobPatience", false, Stage::Ours},
+    {"RayJobStopAtDeadline", false, Stage::Ours},
+    {"RayJobTotalDeadline", false, Stage::Ours},
+    {"RayJobWaitingWindow", false, Stage::Ours},
+    {"RayJobSelectorSuspend", false, Stage::Ours},
+    {"RayJobSuspendWithRules", false, Stage::Ours},
+    {"RayJobVerbatimEntrypoint", false, Stage::Ours},
+    {"RayJobSubmitterDefaults", false, Stage::Ours},
+    {"RayJobPlainMetadata", false, Stage::Ours},
+    {"RayJobHeadInitFailure", false, Stage::Ours},
+    {"RayJobReuseCluster", false, Stage::Ours},
+    {"RayJobKeepLog", false, Stage::Ours},
+    {"RayCronJobLatestTick", false, Stage::Ours},
+    {"RayCronJobPolicies", false, Stage::Ours},
+    {"RayCronJobCountFromEdit", false, Stage::Ours},
+};
 
 std::string_view trim(std::string_view text) {
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
@@ -69,6 +98,7 @@ Result<Gates> parse_gates(std::string_view text) {
     named[std::string(name)] = *on;
   }
   for (const auto& gate : kGates) {
+    if (gate.stage == Stage::Ours) continue;
     const auto all = named.find(gate.stage == Stage::Alpha ? "AllAlpha" : "AllBeta");
     if (all != named.end()) gates.find(gate.name)->second = all->second;
   }
@@ -93,6 +123,34 @@ void apply_gates(const Gates& gates, controllers::Settings& settings) {
   settings.build.mtls = on("RayClusterMTLS");
   settings.build.history_server = on("RayClusterHistoryServer");
   settings.workload_aware_scheduling = on("KubernetesWAS");
+  settings.job_gates = {.count_lost_heads = on("RayJobCountLostHeads"),
+                        .patience = on("RayJobPatience"),
+                        .stop_at_deadline = on("RayJobStopAtDeadline"),
+                        .total_deadline = on("RayJobTotalDeadline"),
+                        .waiting_window = on("RayJobWaitingWindow"),
+                        .selector_suspend = on("RayJobSelectorSuspend"),
+                        .suspend_with_rules = on("RayJobSuspendWithRules"),
+                        .head_init_failure = on("RayJobHeadInitFailure"),
+                        .reuse_cluster = on("RayJobReuseCluster"),
+                        .keep_log = on("RayJobKeepLog"),
+                        .latest_tick = on("RayCronJobLatestTick"),
+                        .cron_policies = on("RayCronJobPolicies"),
+                        .count_from_edit = on("RayCronJobCountFromEdit")};
+  settings.cluster_gates = {.quota_condition = on("RayClusterQuotaCondition"),
+                            .strict_provisioned = on("RayClusterStrictProvisioned"),
+                            .delete_orphans = on("RayClusterDeleteOrphans"),
+                            .suspend_services = on("RayClusterSuspendServices"),
+                            .trim_pending = on("RayClusterTrimPending"),
+                            .replace_slices = on("RayClusterReplaceSlices"),
+                            .scheduled_resources = on("RayClusterScheduledResources")};
+  settings.build.scoped_autoscaler_role = on("RayClusterScopedAutoscalerRole");
+  settings.build.stable_selectors = on("RayClusterStableSelectors");
+  settings.build.http_probes = on("RayClusterHttpProbes");
+  settings.build.minimal_redis_cleanup = on("RayClusterMinimalRedisCleanup");
+  settings.build.ports_from_params = on("RayClusterPortsFromParams");
+  settings.build.verbatim_entrypoint = on("RayJobVerbatimEntrypoint");
+  settings.build.submitter_defaults = on("RayJobSubmitterDefaults");
+  settings.build.plain_job_metadata = on("RayJobPlainMetadata");
 }
 
 }  // namespace manta::operator_

@@ -2,6 +2,7 @@
 
 #include "controllers/rayservice/gateway_api.h"
 #include "kube/runtime.h"
+#include "ray/builders/access.h"
 #include "ray/builders/cluster_facts.h"
 #include "ray/labels.h"
 #include "ray/names.h"
@@ -33,12 +34,39 @@ bool belongs_to(const kube::ObjectMeta& meta, const kube::ObjectMeta& owner) {
 }
 
 // Pods that somebody made by hand with our labels are none of ours. RC-44
-controllers::raycluster::Pods pods_of(const World& world, const kube::ObjectMeta& cluster) {
+controllers::raycluster::Pods pods_of(const World& world, const kube::ObjectMeta& cluster,
+                                      std::vector<std::string>* foreign = nullptr) {
   controllers::raycluster::Pods out;
   for (auto& pod :
-       world.pods.labelled(cluster.key.namespace_, ray::kLabelCluster, cluster.key.name))
-    if (belongs_to(pod->meta, cluster)) out.push_back(std::move(pod));
+       world.pods.labelled(cluster.key.namespace_, ray::kLabelCluster, cluster.key.name)) {
+    if (belongs_to(pod->meta, cluster))
+      out.push_back(std::move(pod));
+    else if (foreign && !pod->meta.controller_owner() && !pod->meta.deleting)
+      foreign->push_back(pod->meta.key.name);
+  }
   return out;
+}
+
+// Two long names that end alike are cut to one. What of this cluster has its own name already keeps
+// it, so that the answer does not change when the other cluster goes. RC-25
+bool is_clipped_name_taken(const World& world, const ray::RayCluster& cluster) {
+  if (!ray::autoscaling_enabled(cluster.spec) && !ray::needs_auth_secret(cluster.spec))
+    return false;
+  const auto& meta = cluster.meta;
+  const auto any = [&](const std::string& name, const auto& counts) {
+    const kube::ObjectKey key{meta.key.namespace_, name};
+    const auto owned = [&](const auto& view) {
+      const auto* owner = view ? view->meta.controller_owner() : nullptr;
+      return owner && counts(*owner);
+    };
+    return owned(world.service_accounts.get(key)) || owned(world.roles.get(key)) ||
+           owned(world.role_bindings.get(key)) || owned(world.secrets.get(key));
+  };
+  return any(ray::distinct_name(meta.key.name),
+             [&](const kube::OwnerRef& owner) { return owner.uid == meta.uid; }) ||
+         any(ray::check_name(meta.key.name), [&](const kube::OwnerRef& owner) {
+           return owner.kind == ray::kKindRayCluster && owner.name != meta.key.name;
+         });
 }
 
 void see_services(const World& world, RayClusterSeen& seen) {
@@ -48,6 +76,10 @@ void see_services(const World& world, RayClusterSeen& seen) {
     if (service->meta.label(ray::kLabelNodeType) == ray::kNodeTypeHead &&
         service->meta.label(ray::kLabelIdentifier) == identifier)
       seen.head_services.push_back(std::move(service));
+  // Named like ours but without our labels: not the one that the selector finds.
+  seen.head_service_name_taken =
+      seen.head_services.empty() &&
+      world.services.get({key.namespace_, ray::head_service_name(*seen.cluster)}) != nullptr;
   seen.headless_service =
       !world.services.labelled(key.namespace_, ray::kLabelHeadlessWorkerService, key.name).empty();
   seen.serve_service =
@@ -101,9 +133,9 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
                   .label_selector = fmt::format("{}={}", ray::kLabelCreatedBy, ray::kCreatedBy)}),
       ingresses(kube::kIngresses, kube::project_spec, {.namespace_ = namespace_}),
       claims(kube::kPersistentVolumeClaims, kube::project_spec, {.namespace_ = namespace_}),
-      endpoint_slices(kube::kEndpointSlices, kube::project_endpoint_slice,
-                      {.namespace_ = namespace_,
-                       .label_selector = std::string(kube::kLabelServiceName)}),
+      endpoint_slices(
+          kube::kEndpointSlices, kube::project_endpoint_slice,
+          {.namespace_ = namespace_, .label_selector = std::string(kube::kLabelServiceName)}),
       scheduler(settings.build.scheduler) {
   pods.index_label(std::string(ray::kLabelCluster));
   services.index_label(std::string(ray::kLabelCluster));
@@ -160,17 +192,22 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
 std::optional<RayClusterSeen> see_ray_cluster(const World& world, const kube::ObjectKey& key) {
   auto cluster = world.clusters.get(key);
   if (!cluster) return std::nullopt;
-  RayClusterSeen seen{.cluster = cluster, .pods = pods_of(world, cluster->meta)};
+  if (is_clipped_name_taken(world, *cluster)) {
+    auto renamed = std::make_shared<ray::RayCluster>(*cluster);
+    renamed->clipped_name_taken = true;
+    cluster = std::move(renamed);
+  }
+  RayClusterSeen seen{.cluster = cluster};
+  seen.pods = pods_of(world, cluster->meta, &seen.foreign_pods);
   const auto in_namespace = [&](std::string name) {
     return kube::ObjectKey{key.namespace_, std::move(name)};
   };
   see_services(world, seen);
-  seen.auth_secret = world.secrets.get(in_namespace(ray::check_name(key.name))) != nullptr;
+  seen.auth_secret = world.secrets.get(in_namespace(ray::access_name(*cluster)));
   seen.service_account = world.service_accounts.get(in_namespace(
                              controllers::raycluster::service_account_name(*cluster))) != nullptr;
-  // Made under the clipped name, so they are looked for there, too.
-  seen.role = world.roles.get(in_namespace(ray::check_name(key.name))) != nullptr;
-  seen.role_binding = world.role_bindings.get(in_namespace(ray::check_name(key.name))) != nullptr;
+  seen.role = world.roles.get(in_namespace(ray::access_name(*cluster))) != nullptr;
+  seen.role_binding = world.role_bindings.get(in_namespace(ray::access_name(*cluster))) != nullptr;
   if (ray::is_true(cluster->spec.headGroupSpec.enableIngress))
     seen.ingress = world.ingresses.get(in_namespace(ray::head_ingress_name(key.name)));
   if (world.routes)

@@ -1,5 +1,7 @@
 #include "ray/names.h"
 
+#include "base/hash.h"
+
 #include <fmt/format.h>
 
 namespace manta::ray {
@@ -33,6 +35,12 @@ std::string check_name(std::string_view name) {
   std::string checked = last_bytes(name, kMaxName);
   if (!checked.empty() && (is_digit(checked[0]) || is_punctuation(checked[0]))) checked[0] = 'r';
   return checked;
+}
+
+std::string distinct_name(std::string_view name) {
+  constexpr std::size_t kDigest = 8;
+  return check_name(fmt::format("{}-{}", last_bytes(name, kMaxName - kDigest - 1),
+                                sha256_hex(name).substr(0, kDigest)));
 }
 
 std::string check_label(std::string_view value) {

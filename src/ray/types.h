@@ -232,6 +232,9 @@ struct RayCluster {
   kube::ObjectMeta meta = {};
   RayClusterSpec spec = {};
   RayClusterStatus status = {};
+  /// Ours, never on the wire: KubeRay's clipped name for the cluster's ServiceAccount, Role,
+  /// RoleBinding and token Secret is another cluster's. RC-25
+  bool clipped_name_taken = false;
 };
 
 // ---- RayJob
@@ -287,6 +290,9 @@ struct RayJobSpec {
   Opt<Int32> preRunningDeadlineSeconds = {};
   bool shutdownAfterJobFinishes = false;
   bool suspend = false;
+  /// Not upstream's: RecreateRayCluster (also when absent), ReuseRayCluster. Gate
+  /// RayJobReuseCluster.
+  Opt<std::string> retryStrategy = {};
   bool operator==(const RayJobSpec&) const = default;
 };
 
@@ -312,6 +318,8 @@ struct RayJobStatus {
   RayClusterStatus rayClusterStatus = {};
   Opt<Time> jobStatusCheckFailureStartTime = {};
   std::int64_t observedGeneration = 0;
+  /// Not upstream's: what users should know and no other field tells. Empty while all is well.
+  std::vector<Condition> conditions = {};
   bool operator==(const RayJobStatus&) const = default;
 };
 
@@ -399,11 +407,17 @@ struct RayCronJobSpec {
   std::string schedule = {};
   Opt<std::string> timeZone = {};
   Opt<bool> suspend = {};
+  // Not upstream's; as of a batch CronJob. Gate RayCronJobPolicies.
+  Opt<std::string> concurrencyPolicy = {};  // Allow (also when absent), Forbid, Replace
+  Opt<Int32> startingDeadlineSeconds = {};
+  Opt<Int32> successfulJobsHistoryLimit = {};  // absent: all are kept
+  Opt<Int32> failedJobsHistoryLimit = {};
   bool operator==(const RayCronJobSpec&) const = default;
 };
 
 struct RayCronJobStatus {
   Opt<Time> lastScheduleTime = {};
+  std::vector<Condition> conditions = {};  // not upstream's
   bool operator==(const RayCronJobStatus&) const = default;
 };
 

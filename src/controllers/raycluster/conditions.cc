@@ -1,5 +1,7 @@
 #include "controllers/raycluster/conditions.h"
 
+#include "ray/builders/resources.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,11 +28,11 @@ void update_replica_failure(std::vector<ray::Condition>& conditions, const Troub
                        now);
 }
 
-void update_provisioned(std::vector<ray::Condition>& conditions, const Pods& pods, Time now) {
+void update_provisioned(std::vector<ray::Condition>& conditions, bool provisioned, Time now) {
   if (suspend_state(conditions) == SuspendState::Suspended) return;
   if (ray::condition_is_true(conditions, kProvisioned)) return;
   ray::set_condition(conditions,
-                     all_running(pods)
+                     provisioned
                          ? condition(kProvisioned, "True", "AllPodRunningAndReadyFirstTime",
                                      "All Ray Pods are ready for the first time")
                          : condition(kProvisioned, "False", "RayClusterPodsProvisioning",
@@ -103,10 +105,15 @@ ray::Condition head_condition(const kube::PodView* head) {
 }
 
 void update_conditions(std::vector<ray::Condition>& conditions, const RayClusterSeen& seen,
-                       const kube::PodView* head, const Trouble& trouble, Time now) {
+                       const kube::PodView* head, const Trouble& trouble, const Settings& settings,
+                       Time now) {
   update_replica_failure(conditions, trouble, now);
   ray::set_condition(conditions, head_condition(head), now);
-  update_provisioned(conditions, seen.pods, now);
+  // SEEN-03: with the gate Pods that are still to come, or are refused, count.
+  const bool complete = !settings.cluster_gates.strict_provisioned ||
+                        (!trouble.any && static_cast<std::int64_t>(living(seen.pods).size()) ==
+                                             ray::desired_worker_pods(seen.spec()) + 1);
+  update_provisioned(conditions, complete && all_running(seen.pods), now);
   update_suspension(conditions, seen, now);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "controllers/raycluster/seen.h"
+#include "controllers/settings.h"
 
 #include <optional>
 #include <string>
@@ -37,6 +38,7 @@ ray::Condition head_condition(const kube::PodView* head);
 
 /// The new conditions; `head` is null when there is none.
 void update_conditions(std::vector<ray::Condition>& conditions, const RayClusterSeen& seen,
-                       const kube::PodView* head, const Trouble& trouble, Time now);
+                       const kube::PodView* head, const Trouble& trouble, const Settings& settings,
+                       Time now);
 
 }  // namespace manta::controllers::raycluster

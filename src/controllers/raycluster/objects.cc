@@ -1,6 +1,7 @@
 #include "controllers/raycluster/objects.h"
 
 #include "base/hash.h"
+#include "controllers/raycluster/conditions.h"
 #include "controllers/writes.h"
 #include "ray/builders/access.h"
 #include "ray/builders/cluster_facts.h"
@@ -38,6 +39,17 @@ bool ingress_differs(const kube::SpecView& live, Json& wanted) {
          canonical_json(live.spec) != canonical_json(spec);
 }
 
+// SEEN-09: what leads to the head finds the ports where the start parameters move them.
+std::shared_ptr<const ray::RayCluster> front_of(const RayClusterSeen& seen,
+                                                const Settings& settings) {
+  if (!settings.build.ports_from_params) return seen.cluster;
+  return std::make_shared<const ray::RayCluster>(ray::with_declared_ports(*seen.cluster));
+}
+
+std::string head_service_key(const RayClusterSeen& seen) {
+  return fmt::format("{}/{}", seen.key().namespace_, ray::head_service_name(*seen.cluster));
+}
+
 std::array<std::uint8_t, 32> token_bytes(const Settings& settings, std::string_view uid, Time now) {
   // A digest keyed by this process's secret: nobody without it can tell the token from chance.
   const auto hex = sha256_hex(
@@ -61,7 +73,8 @@ kube::Write create_with_events(const kube::Resource& resource, Json body, std::s
   return write;
 }
 
-void plan_autoscaler_account(const RayClusterSeen& seen, ObjectsDecision& out) {
+void plan_autoscaler_account(const RayClusterSeen& seen, const Settings& settings,
+                             ObjectsDecision& out) {
   const auto& cluster = *seen.cluster;
   if (!ray::autoscaling_enabled(cluster.spec)) return;
   const auto account = service_account_name(cluster);
@@ -82,20 +95,22 @@ void plan_autoscaler_account(const RayClusterSeen& seen, ObjectsDecision& out) {
   const auto add = [&](const kube::Resource& resource, Json body, std::string_view reason,
                        std::string_view what) {
     auto write = create_with_events(resource, std::move(body), "account", reason, what);
-    write.tolerate = {ErrorCode::AlreadyExists};  // names over 50 characters are looked up in full
+    write.tolerate = {ErrorCode::AlreadyExists};
     out.writes.push_back(std::move(write));
   };
   if (!seen.service_account)
     add(kube::kServiceAccounts, ray::build_autoscaler_service_account(cluster), "ServiceAccount",
         "service account");
-  if (!seen.role) add(kube::kRoles, ray::build_autoscaler_role(cluster), "Role", "role");
+  if (!seen.role)
+    add(kube::kRoles, ray::build_autoscaler_role(cluster, settings.build), "Role", "role");
   if (!seen.role_binding)
     add(kube::kRoleBindings, ray::build_autoscaler_role_binding(cluster), "RoleBinding",
         "role binding");
 }
 
 void plan_ingress(const RayClusterSeen& seen, const Settings& settings, ObjectsDecision& out) {
-  const auto& cluster = *seen.cluster;
+  const auto front = front_of(seen, settings);
+  const auto& cluster = *front;
   if (!ray::is_true(cluster.spec.headGroupSpec.enableIngress)) return;
   if (settings.openshift_routes) {
     if (seen.route) return;
@@ -109,6 +124,7 @@ void plan_ingress(const RayClusterSeen& seen, const Settings& settings, ObjectsD
   if (!seen.ingress) {
     out.writes.push_back(
         create_with_events(kube::kIngresses, std::move(wanted), "ingress", "Ingress", "ingress"));
+    out.writes.back().tolerate = {ErrorCode::AlreadyExists};
     return;
   }
   const auto* owner = seen.ingress->meta.controller_owner();
@@ -145,7 +161,20 @@ void plan_auth_secret(const RayClusterSeen& seen, const Settings& settings, Time
 }
 
 void plan_services(const RayClusterSeen& seen, const Settings& settings, ObjectsDecision& out) {
-  const auto& cluster = *seen.cluster;
+  const auto front = front_of(seen, settings);
+  const auto& cluster = *front;
+  if (seen.head_services.size() > 1) {  // which of them is the head's is not ours to choose
+    out.blocked = fmt::format("{} head Services found", seen.head_services.size());
+    return;
+  }
+  if (seen.head_service_name_taken) {
+    out.blocked = fmt::format("Service {} belongs to somebody else", head_service_key(seen));
+    out.events.push_back(warning("FailedToCreateService", "Create",
+                                 fmt::format("Failed creating service {}, it already exists and is "
+                                             "not owned by this RayCluster",
+                                             head_service_key(seen))));
+    return;
+  }
   if (seen.head_services.empty())
     out.writes.push_back(create_with_events(kube::kServices,
                                             ray::build_head_service(cluster, settings.build),
@@ -222,14 +251,32 @@ void plan_gcs_claim(const RayClusterSeen& seen, ObjectsDecision& out) {
        .why = "the claim's owner is not what deletionPolicy says"});
 }
 
+// RC-19
+void remove_services(const RayClusterSeen& seen, ObjectsDecision& out) {
+  for (const auto& service : seen.head_services) {
+    const auto* owner = service->meta.controller_owner();
+    if (!owner || owner->uid != seen.cluster->meta.uid || service->meta.deleting) continue;
+    out.writes.push_back(remove(kube::kServices, service->meta, "services"));
+    out.writes.back().why = "the cluster is suspended";
+    out.writes.back().done_event =
+        normal("DeletedService", "Delete",
+               fmt::format("Deleted service {}", service->meta.key.to_string()));
+  }
+}
+
 ObjectsDecision decide_objects(const RayClusterSeen& seen, const Settings& settings, Time now) {
   ObjectsDecision out;
-  plan_autoscaler_account(seen, out);
+  if (settings.cluster_gates.suspend_services && ray::is_true(seen.spec().suspend) &&
+      suspend_state(seen.cluster->status.conditions) == SuspendState::Suspended) {
+    remove_services(seen, out);
+    return out;
+  }
+  plan_autoscaler_account(seen, settings, out);
   if (!out.blocked.empty()) return out;
   plan_ingress(seen, settings, out);
   plan_auth_secret(seen, settings, now, out);
   plan_services(seen, settings, out);
-  plan_gcs_claim(seen, out);
+  if (out.blocked.empty()) plan_gcs_claim(seen, out);
   return out;
 }
 

@@ -14,14 +14,15 @@ namespace manta::controllers::raycluster {
 struct ObjectsDecision {
   kube::Stage writes = {};
   std::vector<kube::EventNote> events = {};
-  /// Nothing else may be made, nor the status be written, until this has been put right.
+  /// Nothing else may be made until this has been put right.
   std::string blocked = {};
 };
 
 ObjectsDecision decide_objects(const RayClusterSeen& seen, const Settings& settings, Time now);
 
 // The parts, in upstream's order. Each adds to `out`.
-void plan_autoscaler_account(const RayClusterSeen& seen, ObjectsDecision& out);
+void plan_autoscaler_account(const RayClusterSeen& seen, const Settings& settings,
+                             ObjectsDecision& out);
 void plan_ingress(const RayClusterSeen& seen, const Settings& settings, ObjectsDecision& out);
 void plan_auth_secret(const RayClusterSeen& seen, const Settings& settings, Time now,
                       ObjectsDecision& out);

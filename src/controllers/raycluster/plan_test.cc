@@ -1,6 +1,7 @@
 #include "controllers/raycluster/plan.h"
 
 #include "controllers/raycluster/conditions.h"
+#include "controllers/raycluster/notes.h"
 #include "controllers/raycluster/testing.h"
 #include "ray/spec_hash.h"
 
@@ -91,6 +92,21 @@ RayClusterSeen edited(RayClusterSeen from, Edit edit) {
   from.cluster = std::make_shared<const ray::RayCluster>(std::move(copy));
   return from;
 }
+RayClusterSeen two_services() {
+  auto out = bare();
+  out.head_services = {head_service(), head_service()};
+  return out;
+}
+RayClusterSeen taken() {
+  auto out = bare();
+  out.head_service_name_taken = true;
+  return out;
+}
+PodPtr without_hash() {
+  auto view = *head();
+  view.meta.annotations.clear();
+  return share(std::move(view));
+}
 ray::Condition is_true(std::string_view type) {
   return {.type = std::string(type),
           .status = "True",
@@ -154,6 +170,20 @@ const Case kCases[] = {
      edited(seen(cluster(), running_pods()),
             [](auto& c) { c.spec.workerGroupSpecs[0].suspend = true; }),
      "delete-all pods (group/g)"},
+    {"TwoHeadServices", edited(two_services(), [](auto&) {}), ""},
+    {"SomebodyElsesServiceOfOurName", taken(), ""},
+    {"ServeServiceNeedsAPort",
+     edited(bare(),
+            [](auto& c) {
+              c.meta.annotations = {{"ray.io/enable-serve-service", "true"}};
+              ensure(c.spec.headGroupSpec.template_, {"spec", "containers"})
+                  .as_array()[0]
+                  .as_object()["ports"] = JsonArray{JsonObject{{"containerPort", 1}}};
+            }),
+     "create services (services)"},
+    {"HeadWithoutHashIsStamped",  // RC-33
+     seen(cluster(), {without_hash(), worker("w0", {}, "0"), worker("w1", {}, "1")}),
+     "patch pods (stamp)"},
     {"RedisNeedsItsFinalizer",
      edited(bare(), [](auto& c) { c.spec.gcsFaultToleranceOptions = {.redisAddress = "r:6379"}; }),
      "patch rayclusters (finalizer)"},
@@ -242,7 +272,12 @@ TEST(ClusterPlan, InvalidSpecIsSaidAndNothingElse) {
   const auto plan = plan_of(seen(bad));
   EXPECT_EQ(reasons(plan), "InvalidRayClusterSpec");
   EXPECT_EQ(writes(plan), "");
-  EXPECT_FALSE(plan.status);
+}
+
+TEST(ClusterPlan, UnreadableResourcesAreSaid) {  // SEEN-12
+  auto odd = cluster();
+  odd.spec.workerGroupSpecs[0].rayStartParams.emplace()["resources"] = "{";
+  EXPECT_EQ(reasons(plan_of(seen(odd, running_pods()))), "InvalidRayClusterSpec");
 }
 
 TEST(ClusterPlan, GroupNamesThatNeverSettleAreRefused) {  // RC-13, SEEN-04
@@ -252,6 +287,134 @@ TEST(ClusterPlan, GroupNamesThatNeverSettleAreRefused) {  // RC-13, SEEN-04
   auto heads = cluster();
   heads.spec.workerGroupSpecs[0].groupName = "headgroup";
   EXPECT_EQ(reasons(plan_of(seen(heads))), "InvalidRayClusterSpec");
+}
+
+// SEEN-08, RC-16: nothing is done about it, but what it is, and why, is told.
+TEST(ClusterPlan, InvalidSpecShowsInTheStatus) {
+  auto bad = cluster();
+  bad.spec.workerGroupSpecs[0].minReplicas = 50;
+  bad.meta.generation = 4;
+  auto unborn = seen(bad);
+  unborn.head_services.clear();
+  EXPECT_EQ(canonical_json(*find(plan_of(unborn).status->body, {"status", "conditions"})),
+            R"([{"lastTransitionTime":"2027-01-15T08:00:00Z","message":"worker group g has )"
+            R"(minReplicas 50 greater than maxReplicas 10","observedGeneration":4,)"
+            R"("reason":"InvalidRayClusterSpec","status":"True","type":"InvalidSpec"}])");
+  EXPECT_EQ(object_at(plan_of(unborn).status->body, {"status"}).size(), 1u);
+
+  const auto ready = with_status(cluster(), plan_of(seen(cluster(), running_pods())));
+  bad.status = ready.status;
+  const auto died = plan_of(seen(bad, {worker("w0", {}, "0")}));
+  EXPECT_EQ(writes(died), "");
+  EXPECT_EQ(condition(died, kHeadPodReady), "False HeadPodNotFound");
+  EXPECT_EQ(condition(died, kInvalidSpec), "True InvalidRayClusterSpec");
+  EXPECT_EQ(int_at(died.status->body, {"status", "readyWorkerReplicas"}), 1);
+  EXPECT_EQ(int_at(died.status->body, {"status", "desiredWorkerReplicas"}), 2);
+  EXPECT_EQ(int_at(died.status->body, {"status", "observedGeneration"}), 1);
+
+  const auto mended = with_status(bad, died);
+  auto good = cluster();
+  good.status = mended.status;
+  EXPECT_EQ(condition(plan_of(seen(good, running_pods())), kInvalidSpec), "absent");
+}
+
+// What the reference does not say. RC-06, RC-12, RC-26, RC-27, RC-44, AS-07
+TEST(ClusterPlan, NotesAreThereWhileTheirCauseIs) {
+  struct Row {
+    const char* name;
+    RayClusterSeen seen;
+    std::string_view type;
+    const char* want;
+  };
+  auto stranger = seen(cluster(), running_pods());
+  stranger.foreign_pods = {"mine"};
+  auto orphan = *worker("o");
+  orphan.meta.labels["ray.io/group"] = "gone";
+  auto pods = running_pods();
+  pods.push_back(share(orphan));
+  auto late = *head({.deleting = true});
+  late.meta.deleting = kNow - std::chrono::seconds{31};
+  auto no_token = edited(seen(cluster(), running_pods()),
+                         [](auto& c) { c.spec.authOptions = {.mode = "token"}; });
+  no_token.auth_secret = std::make_shared<kube::SecretView>();
+  const Row rows[] = {
+      {"Settled", seen(cluster(), running_pods()), kForeignPods, "absent"},
+      {"MadeByHand", stranger, kForeignPods, "True PodsNotOwned"},
+      {"GroupRemoved", seen(cluster(), pods), kOrphanedWorkerGroup, "True GroupNotInSpec"},
+      {"NameTaken", taken(), kNameConflict, "True ServiceNotOwned"},
+      {"SecretOfAnotherKind", no_token, kNameConflict, "True SecretWithoutToken"},
+      {"HeadIsGoing", seen(cluster(), {head({.deleting = true})}), kHeadTerminating, "absent"},
+      {"HeadDoesNotGo", seen(cluster(), {share(late)}), kHeadTerminating, "True DeletionPending"},
+  };
+  for (const auto& row : rows)
+    EXPECT_EQ(condition(plan_of(row.seen), row.type), row.want) << row.name;
+  EXPECT_EQ(plan_of(seen(cluster(), {head({.deleting = true})})).look_again,
+            std::chrono::seconds{30});
+}
+
+TEST(ClusterPlan, QuotaRefusal) {  // RC-11, AS-07
+  const kube::Failures failures = {
+      {"group/g",
+       {.marker = "FailedCreateWorkerPod",
+        .error = {.code = ErrorCode::Forbidden, .message = "exceeded quota: small"}}}};
+  const auto plan = plan_of(seen(cluster(), {head()}), failures);
+  EXPECT_EQ(condition(plan, kReplicaFailure), "True FailedCreateWorkerPod");
+  EXPECT_NE(dump_json(plan.status->body).find("QuotaExceeded: exceeded quota: small"),
+            std::string::npos);
+  EXPECT_EQ(condition(plan, kQuotaExceeded), "absent");
+  Settings gates;
+  gates.cluster_gates.quota_condition = true;
+  EXPECT_EQ(condition(plan_of(seen(cluster(), {head()}), failures, gates), kQuotaExceeded),
+            "True QuotaExceeded");
+}
+
+TEST(ClusterPlan, GatesOfOurOwn) {
+  Settings gates;
+  gates.cluster_gates = {
+      .strict_provisioned = true, .delete_orphans = true, .suspend_services = true};
+  // SEEN-03: a head that runs alone is no cluster yet.
+  EXPECT_EQ(condition(plan_of(seen(cluster(), {head()})), kProvisioned),
+            "True AllPodRunningAndReadyFirstTime");
+  EXPECT_EQ(condition(plan_of(seen(cluster(), {head()}), {}, gates), kProvisioned),
+            "False RayClusterPodsProvisioning");
+  // RC-12
+  auto orphan = *worker("o");
+  orphan.meta.labels["ray.io/group"] = "gone";
+  auto pods = running_pods();
+  pods.push_back(share(orphan));
+  EXPECT_EQ(writes(plan_of(seen(cluster(), pods))), "");
+  EXPECT_EQ(writes(plan_of(seen(cluster(), pods), {}, gates)), "delete pods (orphans)");
+  // RC-19
+  auto asleep = cluster();
+  asleep.spec.suspend = true;
+  asleep.status.conditions = {is_true(kSuspended)};
+  auto service = *head_service();
+  service.meta.owners = {{"ray.io/v1", "RayCluster", "c", "c-uid", true, true}};
+  auto world = seen(asleep);
+  world.head_services = {std::make_shared<const kube::ServiceView>(service)};
+  EXPECT_EQ(writes(plan_of(world)), "");
+  EXPECT_EQ(writes(plan_of(world, {}, gates)), "delete services (services)");
+  asleep.spec.suspend = false;
+  auto waking = seen(asleep);
+  waking.head_services.clear();
+  EXPECT_EQ(writes(plan_of(waking, {}, gates)), "create services (services)");
+}
+
+TEST(ClusterPlan, RedisIsNotWaitedForWhereItCannotBeCleaned) {  // FT-01, FT-04
+  auto dying = cluster(0);
+  dying.spec.gcsFaultToleranceOptions = {.redisAddress = "r:6379"};
+  dying.meta.finalizers = {std::string(ray::kFinalizerRedisCleanup)};
+  dying.meta.deleting = kNow;
+  const kube::Failures failures = {
+      {"cleanup",
+       {.error = {.code = ErrorCode::Forbidden, .message = "namespace ns is being terminated"}}}};
+  const auto freed = plan_of(seen(dying), failures);
+  ASSERT_EQ(writes(freed), "patch rayclusters (finalizer)");
+  EXPECT_NE(freed.stages[0][0].done_event->note.find("\"c-uid\""), std::string::npos);
+  dying.spec.gcsFaultToleranceOptions.reset();
+  const auto forgotten = plan_of(seen(dying));
+  ASSERT_EQ(writes(forgotten), "patch rayclusters (finalizer)");
+  EXPECT_EQ(forgotten.stages[0][0].done_event->reason, "ForceDeletedStuckCluster");
 }
 
 TEST(ClusterPlan, RedisIsCleanedBeforeTheClusterGoes) {

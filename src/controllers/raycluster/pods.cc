@@ -1,6 +1,7 @@
 #include "controllers/raycluster/pods.h"
 
 #include "controllers/naming.h"
+#include "controllers/raycluster/notes.h"
 #include "controllers/raycluster/pod_health.h"
 #include "controllers/writes.h"
 #include "ray/builders/cluster_facts.h"
@@ -54,15 +55,37 @@ kube::Write delete_worker(const RayClusterSeen& seen, const ray::WorkerGroupSpec
   return write;
 }
 
+std::string new_replica_name(const RayClusterSeen& seen, const ray::WorkerGroupSpec& group,
+                             std::int32_t number, Time now) {
+  return fmt::format(
+      "{}-{}", group.groupName,
+      derived_suffix(seen.cluster->meta.uid, fmt::format("{}/{}", group.groupName, number), now));
+}
+
+kube::Write adopt_worker(const RayClusterSeen& seen, const ray::WorkerGroupSpec& group,
+                         const Adoption& adoption, Time now) {
+  const auto& [pod, name, place] = adoption;
+  const auto replica =
+      name.empty() ? new_replica_name(seen, group, place.replica_number, now) : name;
+  return {.kind = kube::WriteKind::Patch,
+          .resource = kube::kPods,
+          .key = pod->meta.key,
+          .body = {{"metadata",
+                    {{"uid", pod->meta.uid},
+                     {"labels",
+                      {{ray::kLabelReplicaName, replica},
+                       {ray::kLabelReplicaIndex, std::to_string(place.replica_index)},
+                       {ray::kLabelHostIndex, std::to_string(place.host_index)}}}}}},
+          .lane = group_lane(group.groupName),
+          .why = "the Pod was made before replicas had names"};
+}
+
 kube::Write create_worker(const RayClusterSeen& seen, const ray::WorkerGroupSpec& group,
                           const NewWorker& worker, const Settings& settings, Time now) {
   ray::WorkerSlot slot{.replica_index = std::max(worker.replica_index, 0),
                        .host_index = std::max(worker.host_index, 0)};
   if (worker.replica_number >= 0)
-    slot.replica_name = fmt::format(
-        "{}-{}", group.groupName,
-        derived_suffix(seen.cluster->meta.uid,
-                       fmt::format("{}/{}", group.groupName, worker.replica_number), now));
+    slot.replica_name = new_replica_name(seen, group, worker.replica_number, now);
   auto write =
       create(kube::kPods, ray::build_worker_pod(*seen.cluster, group, slot, settings.build),
              group_lane(group.groupName));
@@ -74,6 +97,19 @@ kube::Write create_worker(const RayClusterSeen& seen, const ray::WorkerGroupSpec
               fmt::format("Failed to create worker Pod for the cluster {}, {{error}}",
                           seen.key().to_string()));
   write.why = "fewer Pods than desired";
+  return write;
+}
+
+// RC-12
+kube::Write delete_orphan(const kube::PodView& pod) {
+  auto write = delete_pod(pod, "orphans", "FailedDeleteWorkerPod",
+                          "its worker group is no longer in the spec");
+  const auto key = pod.meta.key.to_string();
+  write.done_event = normal("DeletedWorkerPod", "Delete",
+                            fmt::format("Deleted worker Pod {} for group {}: {}", key,
+                                        pod.meta.label(ray::kLabelGroup), write.why));
+  write.failed_event = warning("FailedToDeleteWorkerPod", "Delete",
+                               fmt::format("Failed deleting worker Pod {}, {{error}}", key));
   return write;
 }
 
@@ -162,15 +198,21 @@ kube::Stage group_writes(const RayClusterSeen& seen, const Settings& settings, T
     const GroupSeen group_seen{.pods = pods,
                                .cluster = seen.pods,
                                .surplus_may_go = !autoscaled || settings.random_pod_delete,
-                               .index_replicas = settings.build.multi_host_indexing};
+                               .index_replicas = settings.build.multi_host_indexing,
+                               .trim_pending = settings.cluster_gates.trim_pending,
+                               .replace_slices = settings.cluster_gates.replace_slices};
     const bool replicas = group.numOfHosts > 1 && settings.build.multi_host_indexing;
     const auto decision =
         replicas ? decide_replicas(group, group_seen) : decide_group(group, group_seen);
+    for (const auto& adoption : decision.adopt)
+      stage.push_back(adopt_worker(seen, group, adoption, now));
     for (const auto& removal : decision.remove)
       stage.push_back(delete_worker(seen, group, removal));
     for (const auto& worker : decision.create)
       stage.push_back(create_worker(seen, group, worker, settings, now));
   }
+  if (settings.cluster_gates.delete_orphans)
+    for (const auto& pod : orphaned_workers(seen)) stage.push_back(delete_orphan(*pod));
   return stage;
 }
 

@@ -3,6 +3,7 @@
 #include "controllers/raycluster/pods.h"
 #include "controllers/writes.h"
 #include "ray/builders/cluster_facts.h"
+#include "ray/builders/gcs_ft.h"
 #include "ray/builders/redis_cleanup.h"
 #include "ray/labels.h"
 
@@ -14,6 +15,7 @@ namespace manta::controllers::raycluster {
 namespace {
 
 constexpr std::chrono::seconds kDefaultTimeout{300};
+constexpr std::string_view kCleanupLane = "cleanup";
 
 Duration cleanup_timeout(const ray::RayCluster& cluster) {
   const auto text = cluster.meta.annotation(ray::kAnnotationGcsFtDeletionTimeout);
@@ -33,9 +35,20 @@ kube::Write release(const RayClusterSeen& seen) {
   return set_finalizer(ray::kRayClusters, seen.cluster->meta, ray::kFinalizerRedisCleanup, false);
 }
 
+kube::Write release_with_warning(const RayClusterSeen& seen, std::string_view because) {
+  auto write = release(seen);
+  write.why = std::string(because);
+  write.done_event = warning(
+      "ForceDeletedStuckCluster", "Cleanup",
+      fmt::format("Force-removed GCS FT finalizer {}; Redis storage namespace \"{}\" may need "
+                  "manual cleanup",
+                  because, ray::gcs_storage_namespace(*seen.cluster)));
+  return write;
+}
+
 kube::Write create_job(const RayClusterSeen& seen, const Settings& settings) {
-  auto write =
-      create(kube::kJobs, ray::build_redis_cleanup_job(*seen.cluster, settings.build), "cleanup");
+  auto write = create(kube::kJobs, ray::build_redis_cleanup_job(*seen.cluster, settings.build),
+                      kCleanupLane);
   const auto name = created_key(write.body);
   write.tolerate = {ErrorCode::AlreadyExists};
   write.done_event =
@@ -74,27 +87,33 @@ kube::Write add_cleanup_finalizer(const RayClusterSeen& seen) {
   return set_finalizer(ray::kRayClusters, seen.cluster->meta, ray::kFinalizerRedisCleanup, true);
 }
 
-kube::Plan plan_redis_cleanup(const RayClusterSeen& seen, const Settings& settings, Time now) {
+kube::Plan plan_redis_cleanup(const RayClusterSeen& seen, const Settings& settings,
+                              const kube::PlanContext& context) {
+  const auto now = context.now;
   kube::Plan plan;
   // FT-04, FT-05: what no longer asks for the clean-up, or must not, is let go.
   if (!wants_redis_cleanup(seen, settings)) {
-    plan.stage().push_back(release(seen));
+    plan.stage().push_back(
+        settings.redis_cleanup && ray::gcs_store(*seen.cluster) == ray::GcsStore::None
+            ? release_with_warning(seen, "as the RayCluster no longer says which Redis it used")
+            : release(seen));
     return plan;
   }
   const auto& meta = seen.cluster->meta;
+  // FT-01: no Job can ever be made there.
+  if (const auto failure = context.failures.find(kCleanupLane);
+      failure != context.failures.end() &&
+      failure->second.error.message.find("being terminated") != std::string::npos) {
+    plan.stage().push_back(release_with_warning(seen, "as its namespace is being terminated"));
+    return plan;
+  }
   const auto limit = *meta.deleting + cleanup_timeout(*seen.cluster);
   const bool job_done = !seen.cleanup_jobs.empty() && is_finished(*seen.cleanup_jobs.front());
   // FT-07: the limit counts from the deletion, whatever holds the head up.
   if (now >= limit && !job_done) {
-    auto write = release(seen);
-    write.done_event = warning(
-        "ForceDeletedStuckCluster", "Cleanup",
-        fmt::format("Force-removed GCS FT finalizer after {} due to Redis cleanup timeout; Redis "
-                    "storage namespace \"{}\" may need manual cleanup",
-                    format_go_duration(now - *meta.deleting),
-                    meta.annotation(ray::kAnnotationExternalStorageNamespace)));
-    write.why = "the clean-up has taken too long";
-    plan.stage().push_back(std::move(write));
+    plan.stage().push_back(
+        release_with_warning(seen, fmt::format("after {} due to Redis cleanup timeout",
+                                               format_go_duration(now - *meta.deleting))));
     return plan;
   }
   plan.look_again = limit - now;

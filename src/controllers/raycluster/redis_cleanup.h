@@ -16,6 +16,7 @@ bool has_cleanup_finalizer(const RayClusterSeen& seen);
 kube::Write add_cleanup_finalizer(const RayClusterSeen& seen);
 
 /// Of a deleted cluster with our finalizer: Pods, then the Job, then the finalizer.
-kube::Plan plan_redis_cleanup(const RayClusterSeen& seen, const Settings& settings, Time now);
+kube::Plan plan_redis_cleanup(const RayClusterSeen& seen, const Settings& settings,
+                              const kube::PlanContext& context);
 
 }  // namespace manta::controllers::raycluster

@@ -8,7 +8,10 @@
 #include "kube/views.h"
 #include "ray/types.h"
 
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace manta::controllers::raycluster {
@@ -19,12 +22,15 @@ using Pods = std::vector<PodPtr>;
 struct RayClusterSeen {
   std::shared_ptr<const ray::RayCluster> cluster = {};
   Pods pods = {};  // label ray.io/cluster; every node type, those being deleted too; by name
+  /// Pods with such labels that the cluster does not own: somebody made them by hand.
+  std::vector<std::string> foreign_pods = {};
 
   std::vector<std::shared_ptr<const kube::ServiceView>> head_services =
-      {};  // by selector, spec/02 §1
+      {};                                // by selector, spec/02 §1
+  bool head_service_name_taken = false;  // by a Service that the selector does not find
   bool headless_service = false;
   bool serve_service = false;
-  bool auth_secret = false;
+  std::shared_ptr<const kube::SecretView> auth_secret = {};  // of the name that we would use
   bool service_account = false;
   bool role = false;
   bool role_binding = false;
@@ -44,6 +50,10 @@ Pods pods_of_type(const Pods& pods, std::string_view node_type);
 /// Pods of this worker group: ray.io/group alone, as upstream selects them.
 Pods pods_of_group(const Pods& pods, std::string_view group);
 bool is_deleting(const kube::PodView& pod);
+/// Those that are not being deleted.
+Pods living(const Pods& pods);
+/// The whole number that a label says; -1 when it says none.
+std::int32_t label_number(const kube::PodView& pod, std::string_view key);
 
 /// The head template's account, else the cluster's name.
 std::string service_account_name(const ray::RayCluster& cluster);

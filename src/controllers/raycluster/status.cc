@@ -31,12 +31,73 @@ void set_endpoints(kube::StringMap& endpoints, const kube::ServiceView& service)
   }
 }
 
+// What the status is read from; nothing while that is contradictory.
+struct Front {
+  const kube::PodView* head = nullptr;  // null: there is none
+  const kube::ServiceView* service = nullptr;
+};
+std::optional<Front> see_front(const RayClusterSeen& seen) {
+  if (seen.head_services.size() != 1 || seen.head_services.front()->clusterIP.empty())
+    return std::nullopt;
+  const auto heads = pods_of_type(seen.pods, ray::kNodeTypeHead);
+  if (heads.size() > 1) return std::nullopt;
+  return Front{heads.empty() ? nullptr : heads.front().get(), seen.head_services.front().get()};
+}
+
+void set_seen(ray::RayClusterStatus& status, const RayClusterSeen& seen, const Front& front) {
+  const auto& [head, service] = front;
+  status.readyWorkerReplicas = count(
+      seen.pods, [](const kube::PodView& pod) { return is_running_worker(pod) && pod.is_ready(); });
+  status.availableWorkerReplicas = count(seen.pods, is_running_worker);
+  set_endpoints(status.endpoints, *service);
+  status.head.podIP = head ? head->podIP : "";
+  status.head.podName = head ? head->meta.key.name : "";
+  status.head.serviceIP = service->clusterIP == "None" ? status.head.podIP : service->clusterIP;
+  status.head.serviceName = service->meta.key.name;
+}
+
+void set_wanted(ray::RayClusterStatus& status, const RayClusterSeen& seen,
+                const Settings& settings) {
+  const auto totals = settings.cluster_gates.scheduled_resources
+                          ? ray::scheduled_resources(seen.spec())
+                          : ray::desired_resources(seen.spec());
+  status.observedGeneration = seen.cluster->meta.generation;
+  status.desiredWorkerReplicas = ray::desired_worker_pods(seen.spec());
+  status.minWorkerReplicas = ray::min_worker_pods(seen.spec());
+  status.maxWorkerReplicas = ray::max_worker_pods(seen.spec());
+  status.desiredCPU = ray::amount_of(totals, "cpu");
+  status.desiredMemory = ray::amount_of(totals, "memory");
+  status.desiredGPU = ray::gpus_of(totals);
+  status.desiredTPU = ray::amount_of(totals, "google.com/tpu");
+}
+
+bool is_written(const ray::RayClusterStatus& status) { return status.lastUpdateTime.has_value(); }
+
+std::optional<Json> finish(const RayClusterSeen& seen, ray::RayClusterStatus status,
+                           const Notes& notes, const Settings& settings, Time now) {
+  const auto& before = seen.cluster->status;
+  if (settings.status_conditions)
+    set_notes(status.conditions, notes, seen.cluster->meta.generation, now);
+  if (!differs(before, status)) return std::nullopt;
+  // Of a cluster that was never worked on nothing else is known.
+  if (!is_written(before) && !see_front(seen)) {
+    JsonArray conditions;
+    for (const auto& condition : status.conditions)
+      conditions.push_back(ray::part_to_json(condition));
+    return Json{{"conditions", std::move(conditions)}};
+  }
+  status.lastUpdateTime = now;
+  return ray::part_to_json(status);
+}
+
 std::optional<std::string> decide_state(const RayClusterSeen& seen, const Trouble& trouble,
                                         std::int32_t desired_workers) {
   if (ray::is_true(seen.spec().suspend) && seen.pods.empty()) return std::string(kSuspendedState);
-  // Never withdrawn: Pods that fall over later show in the conditions and the counters only.
-  if (!trouble.any && static_cast<std::int64_t>(seen.pods.size()) == desired_workers + 1 &&
-      all_running(seen.pods))
+  // Never withdrawn: Pods that fall over later show in the conditions and the counters only. Those
+  // being deleted are not waited for: on a lost node that would be for ever. RC-05
+  const auto pods = living(seen.pods);
+  if (!trouble.any && static_cast<std::int64_t>(pods.size()) == desired_workers + 1 &&
+      all_running(pods))
     return std::string(kReady);
   return std::nullopt;
 }
@@ -52,44 +113,32 @@ bool differs(const ray::RayClusterStatus& a, const ray::RayClusterStatus& b) {
          a.endpoints != b.endpoints || a.head != b.head || a.conditions != b.conditions;
 }
 
-std::optional<ray::RayClusterStatus> decide_status(const RayClusterSeen& seen,
-                                                   const Trouble& trouble, const Settings& settings,
-                                                   Time now) {
-  if (seen.head_services.size() != 1 || seen.head_services.front()->clusterIP.empty())
-    return std::nullopt;
-  const auto heads = pods_of_type(seen.pods, ray::kNodeTypeHead);
-  if (heads.size() > 1) return std::nullopt;
-  const auto* head = heads.empty() ? nullptr : heads.front().get();
-  const auto& service = *seen.head_services.front();
-
-  const auto& before = seen.cluster->status;
-  auto status = before;
-  const auto totals = ray::desired_resources(seen.spec());
-  status.observedGeneration = seen.cluster->meta.generation;
-  status.readyWorkerReplicas = count(
-      seen.pods, [](const kube::PodView& pod) { return is_running_worker(pod) && pod.is_ready(); });
-  status.availableWorkerReplicas = count(seen.pods, is_running_worker);
-  status.desiredWorkerReplicas = ray::desired_worker_pods(seen.spec());
-  status.minWorkerReplicas = ray::min_worker_pods(seen.spec());
-  status.maxWorkerReplicas = ray::max_worker_pods(seen.spec());
-  status.desiredCPU = ray::amount_of(totals, "cpu");
-  status.desiredMemory = ray::amount_of(totals, "memory");
-  status.desiredGPU = ray::gpus_of(totals);
-  status.desiredTPU = ray::amount_of(totals, "google.com/tpu");
-  set_endpoints(status.endpoints, service);
-  status.head.podIP = head ? head->podIP : "";
-  status.head.podName = head ? head->meta.key.name : "";
-  status.head.serviceIP = service.clusterIP == "None" ? status.head.podIP : service.clusterIP;
-  status.head.serviceName = service.meta.key.name;
-  if (auto state = decide_state(seen, trouble, status.desiredWorkerReplicas)) {
-    if (*state == kReady) status.reason.clear();
-    if (*state != before.state) status.stateTransitionTimes[*state] = now;
-    status.state = std::move(*state);
+std::optional<Json> decide_status(const RayClusterSeen& seen, const Trouble& trouble,
+                                  const Notes& notes, const Settings& settings, Time now) {
+  auto status = seen.cluster->status;
+  if (const auto front = see_front(seen)) {
+    set_seen(status, seen, *front);
+    set_wanted(status, seen, settings);
+    if (auto state = decide_state(seen, trouble, status.desiredWorkerReplicas)) {
+      if (*state == kReady) status.reason.clear();
+      if (*state != status.state) status.stateTransitionTimes[*state] = now;
+      status.state = std::move(*state);
+    }
+    if (settings.status_conditions)
+      update_conditions(status.conditions, seen, front->head, trouble, settings, now);
   }
-  if (settings.status_conditions) update_conditions(status.conditions, seen, head, trouble, now);
-  if (!differs(before, status)) return std::nullopt;
-  status.lastUpdateTime = now;
-  return status;
+  return finish(seen, std::move(status), notes, settings, now);
+}
+
+std::optional<Json> decide_status_of_refused(const RayClusterSeen& seen, const Notes& notes,
+                                             const Settings& settings, Time now) {
+  auto status = seen.cluster->status;
+  if (const auto front = see_front(seen); front && is_written(status)) {
+    set_seen(status, seen, *front);
+    if (settings.status_conditions)
+      ray::set_condition(status.conditions, head_condition(front->head), now);
+  }
+  return finish(seen, std::move(status), notes, settings, now);
 }
 
 }  // namespace manta::controllers::raycluster

@@ -14,6 +14,7 @@ struct PodSays {
   bool ready = true;
   bool ray_ended = false;
   bool deleting = false;
+  Duration age = {};  // at kNow
 };
 
 inline const Time kNow{std::chrono::seconds{1'800'000'000}};
@@ -32,6 +33,10 @@ inline kube::PodView pod(std::string name, std::string_view node_type, std::stri
                      {std::string(ray::kLabelGroup), std::string(group)}};
   out.meta.owners = {{"ray.io/v1", "RayCluster", "c", "c-uid", true, true}};
   if (says.deleting) out.meta.deleting = kNow;
+  out.meta.created = kNow - says.age;
+  if (node_type == ray::kNodeTypeHead)
+    out.meta.annotations = {{std::string(ray::kAnnotationRecreateHash), "h"},
+                            {std::string(ray::kAnnotationVersion), "v"}};
   out.ready = kube::ConditionView{.type = "Ready", .status = says.ready ? "True" : "False"};
   kube::ContainerStatusView status{.name = "ray"};
   if (says.ray_ended)

@@ -2,15 +2,17 @@
 
 #include "controllers/writes.h"
 #include "ray/builders/cluster_facts.h"
+#include "ray/builders/start_params.h"
 #include "ray/labels.h"
 #include "ray/validation.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace manta::controllers::raycluster {
 namespace {
 
-constexpr std::string_view kInvalidSpec = "InvalidRayClusterSpec";
+constexpr std::string_view kInvalidSpecReason = "InvalidRayClusterSpec";
 
 // What upstream accepts and then never settles: Pods of one name are made and deleted in turns.
 // RC-13, SEEN-04
@@ -26,12 +28,26 @@ std::string bad_group_name(const ray::RayClusterSpec& spec) {
   return {};
 }
 
+// SEEN-12
+std::string unreadable_resources(const ray::RayClusterSpec& spec) {
+  std::vector<std::string_view> groups;
+  if (ray::unreadable_resources(ray::start_params(spec.headGroupSpec)))
+    groups.push_back(ray::kHeadGroup);
+  for (const auto& group : spec.workerGroupSpecs)
+    if (ray::unreadable_resources(ray::start_params(group))) groups.push_back(group.groupName);
+  if (groups.empty()) return {};
+  return fmt::format(
+      "rayStartParams.resources of groups [{}] is no JSON object of numbers; it is "
+      "passed on as it is, and accelerators in the container's limits are not added",
+      fmt::join(groups, ", "));
+}
+
 Validity refuse(std::string_view reason, std::string_view lead, const ray::RayCluster& cluster,
-                std::string_view separator, std::string_view error) {
+                std::string_view error) {
   return {.valid = false,
-          .events = {warning(
-              reason, "Validate",
-              fmt::format("{} {}{} {}", lead, cluster.meta.key.to_string(), separator, error))}};
+          .events = {warning(reason, "Validate",
+                             fmt::format("{} {}: {}", lead, cluster.meta.key.to_string(), error))},
+          .note = Note{kInvalidSpec, reason, std::string(error)}};
 }
 
 }  // namespace
@@ -40,26 +56,32 @@ Validity validate(const RayClusterSeen& seen, const Settings& settings) {
   const auto& cluster = *seen.cluster;
   const auto gates = validation_gates(settings);
   if (auto ok = ray::validate_cluster_metadata(cluster.meta); !ok)
-    return refuse("InvalidRayClusterMetadata", "The RayCluster metadata is invalid", cluster, ":",
+    return refuse("InvalidRayClusterMetadata", "The RayCluster metadata is invalid", cluster,
                   ok.error().message);
   if (auto ok = ray::validate_cluster_spec(cluster.spec, cluster.meta.annotations, gates); !ok)
-    return refuse(kInvalidSpec, "The RayCluster spec is invalid", cluster, ":", ok.error().message);
+    return refuse(kInvalidSpecReason, "The RayCluster spec is invalid", cluster,
+                  ok.error().message);
   if (const auto problem = bad_group_name(cluster.spec); !problem.empty())
-    return refuse(kInvalidSpec, "The RayCluster spec is invalid", cluster, ":", problem);
+    return refuse(kInvalidSpecReason, "The RayCluster spec is invalid", cluster, problem);
   if (ray::mtls_enabled(cluster.spec, settings.build) && !settings.cert_manager)
-    return refuse(kInvalidSpec, "The RayCluster spec is invalid", cluster, ":",
+    return refuse(kInvalidSpecReason, "The RayCluster spec is invalid", cluster,
                   "tlsOptions requires cert-manager, but cert-manager is not installed");
   if (auto ok = ray::validate_cluster_upgrade(cluster.spec, cluster.meta.labels); !ok)
-    return refuse(kInvalidSpec, "The RayCluster UpgradeStrategy is invalid", cluster, ":",
+    return refuse(kInvalidSpecReason, "The RayCluster UpgradeStrategy is invalid", cluster,
                   ok.error().message);
   if (auto ok = ray::validate_cluster_status(cluster.status); !ok)
-    return refuse("InvalidRayClusterStatus", "The RayCluster status is invalid", cluster, ",",
-                  ok.error().message);
+    return {.valid = false,
+            .events = {warning("InvalidRayClusterStatus", "Validate",
+                               fmt::format("The RayCluster status is invalid {}, {}",
+                                           cluster.meta.key.to_string(), ok.error().message))}};
   Validity out;
-  if (const auto note = ray::autoscaler_v1_warning(cluster.spec))
-    out.events.push_back(warning(
-        kInvalidSpec, "Validate",
-        fmt::format("RayCluster spec warning {}: {}", cluster.meta.key.to_string(), *note)));
+  const auto warn = [&](std::string_view text) {
+    out.events.push_back(
+        warning(kInvalidSpecReason, "Validate",
+                fmt::format("RayCluster spec warning {}: {}", cluster.meta.key.to_string(), text)));
+  };
+  if (const auto note = ray::autoscaler_v1_warning(cluster.spec)) warn(*note);
+  if (const auto note = unreadable_resources(cluster.spec); !note.empty()) warn(note);
   return out;
 }
 

@@ -45,16 +45,17 @@ kube::Stage suspension_writes(const RayClusterSeen& seen) {
 }
 
 UpgradeStep decide_upgrade(const RayClusterSeen& seen, const Settings& settings) {
-  const auto& strategy = seen.spec().upgradeStrategy;
-  if (!strategy || strategy->type != "Recreate") return UpgradeStep::None;
   const auto heads = pods_of_type(seen.pods, ray::kNodeTypeHead);
   if (heads.empty()) return UpgradeStep::None;
   const auto& head = heads.front()->meta;
+  const auto hash = head.annotation(ray::kAnnotationRecreateHash);
+  // Whatever the strategy is now: without a hash no later change could be told. RC-33
+  if (hash.empty()) return head.deleting ? UpgradeStep::None : UpgradeStep::Stamp;
+  const auto& strategy = seen.spec().upgradeStrategy;
+  if (!strategy || strategy->type != "Recreate") return UpgradeStep::None;
   const auto version = head.annotation(ray::kAnnotationVersion);
   if (!version.empty() && version != settings.build.version) return UpgradeStep::Stamp;
-  const auto hash = head.annotation(ray::kAnnotationRecreateHash);
-  if (hash.empty() || hash == ray::recreate_hash(seen.spec())) return UpgradeStep::None;
-  return UpgradeStep::Recreate;
+  return hash == ray::recreate_hash(seen.spec()) ? UpgradeStep::None : UpgradeStep::Recreate;
 }
 
 kube::Stage upgrade_writes(const RayClusterSeen& seen, UpgradeStep step, const Settings& settings) {

@@ -13,8 +13,8 @@ enum class SuspendStep { None, Wait, Delete };
 SuspendStep decide_suspension(const RayClusterSeen& seen, const Settings& settings);
 kube::Stage suspension_writes(const RayClusterSeen& seen);
 
-/// None: keep the Pods. Stamp: the head was made by another version, whose hash means nothing; note
-/// ours. Recreate: the spec has changed since the head was made.
+/// None: keep the Pods. Stamp: the head was made by another version, whose hash means nothing or is
+/// not there; note ours. Recreate: the spec has changed since the head was made.
 enum class UpgradeStep { None, Stamp, Recreate };
 UpgradeStep decide_upgrade(const RayClusterSeen& seen, const Settings& settings);
 kube::Stage upgrade_writes(const RayClusterSeen& seen, UpgradeStep step, const Settings& settings);

@@ -5,30 +5,19 @@
 #include "ray/labels.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
+#include <tuple>
 
 namespace manta::controllers::raycluster {
 namespace {
 
-std::int32_t label_number(const kube::PodView& pod, std::string_view key) {
-  const auto text = pod.meta.label(key);
-  std::int32_t number = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size() ? number : -1;
-}
-
-// Who goes first: what is going anyway, then what serves least, then the youngest.
 bool goes_before(const PodPtr& a, const PodPtr& b) {
-  const auto rank = [](const kube::PodView& pod) {
-    if (is_deleting(pod)) return 0;
-    if (pod.phase != kube::PodPhase::Running) return 1;
-    return pod.is_ready() ? 3 : 2;
+  const auto order = [](const kube::PodView& pod) {
+    const int use = pod.phase != kube::PodPhase::Running ? 0 : pod.is_ready() ? 2 : 1;
+    return std::tuple(use, -pod.meta.created.time_since_epoch().count(),
+                      -label_number(pod, ray::kLabelReplicaIndex), pod.meta.key.name);
   };
-  const auto ra = rank(*a), rb = rank(*b);
-  if (ra != rb) return ra < rb;
-  if (a->meta.created != b->meta.created) return a->meta.created > b->meta.created;
-  return a->meta.key < b->meta.key;
+  return order(*a) < order(*b);
 }
 
 }  // namespace
@@ -48,7 +37,8 @@ GroupDecision decide_group(const ray::WorkerGroupSpec& group, const GroupSeen& s
 
   Pods running;
   for (const auto& pod : seen.pods)
-    if (std::ranges::none_of(out.remove, [&](const auto& r) { return r.pod == pod; }))
+    if (!is_deleting(*pod) &&
+        std::ranges::none_of(out.remove, [&](const auto& r) { return r.pod == pod; }))
       running.push_back(pod);
 
   const auto missing = static_cast<std::int64_t>(ray::desired_pods(group)) -
@@ -62,12 +52,14 @@ GroupDecision decide_group(const ray::WorkerGroupSpec& group, const GroupSeen& s
           {.replica_index = seen.index_replicas ? static_cast<std::int32_t>(index) : -1});
       ++index;
     }
-  } else if (missing < 0 && seen.surplus_may_go) {
+  } else if (missing < 0 && (seen.surplus_may_go || seen.trim_pending)) {
     std::ranges::sort(running, goes_before);
     running.resize(static_cast<std::size_t>(-missing));
+    // The autoscaler chooses among those that Ray knows.
+    if (!seen.surplus_may_go)
+      std::erase_if(running, [](const auto& pod) { return pod->phase != kube::PodPhase::Pending; });
     for (const auto& pod : running)
-      if (!is_deleting(*pod))
-        out.remove.push_back({pod, PodRemoval::Cause::Surplus, "more Pods than desired"});
+      out.remove.push_back({pod, PodRemoval::Cause::Surplus, "more Pods than desired"});
   }
   return out;
 }

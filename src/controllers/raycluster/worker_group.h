@@ -10,10 +10,12 @@
 namespace manta::controllers::raycluster {
 
 struct GroupSeen {
-  Pods pods = {};              // of the group, by name, those being deleted too
-  Pods cluster = {};           // of the whole cluster: workersToDelete may name any
-  bool surplus_may_go = true;  // no autoscaler owns the choice, or the operator is told to choose
-  bool index_replicas = true;  // gate RayMultiHostIndexing
+  Pods pods = {};               // of the group, by name, those being deleted too
+  Pods cluster = {};            // of the whole cluster: workersToDelete may name any
+  bool surplus_may_go = true;   // no autoscaler owns the choice, or the operator is told to choose
+  bool index_replicas = true;   // gate RayMultiHostIndexing
+  bool trim_pending = false;    // gate RayClusterTrimPending, AS-04
+  bool replace_slices = false;  // gate RayClusterReplaceSlices, MH-04
 };
 
 struct PodRemoval {
@@ -29,19 +31,29 @@ struct NewWorker {
   std::int32_t replica_number = -1;  // Pods of one new replica share it; its name comes from there
 };
 
-/// Removals and creations may run side by side.
+/// A Pod that belongs to no replica yet gets its place in one.
+struct Adoption {
+  PodPtr pod = {};
+  std::string replica_name = {};  // of a replica that is there; empty: a new one
+  NewWorker place = {};
+};
+
+/// Removals and creations may run side by side; nothing else is decided beside adoptions.
 struct GroupDecision {
   std::vector<PodRemoval> remove = {};
   std::vector<NewWorker> create = {};
+  std::vector<Adoption> adopt = {};
 };
 
-/// Pods being deleted count as running (their replacements wait for the room) but are chosen first
-/// when there are too many. Source: spec/02 §4.1.
+/// Pods being deleted no longer count: on a lost node they stay for ever. RC-05. Among those that
+/// live the one that serves least goes first, then the youngest, then the one with the highest
+/// index, which keeps the rest dense. Source: spec/02 §4.1.
 GroupDecision decide_group(const ray::WorkerGroupSpec& group, const GroupSeen& seen);
 
 /// The same for groups whose replicas are sets of numOfHosts Pods: whole replicas come and go. A
-/// replica that lost a Pod goes as a whole; one that is going no longer counts. Source: spec/02
-/// §4.2.
+/// replica that lost a Pod goes as a whole; one that is going no longer counts. Pods that an older
+/// operator made without a replica are adopted first, in order of their creation. MH-03. Source:
+/// spec/02 §4.2.
 GroupDecision decide_replicas(const ray::WorkerGroupSpec& group, const GroupSeen& seen);
 
 }  // namespace manta::controllers::raycluster

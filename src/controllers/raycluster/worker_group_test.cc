@@ -10,10 +10,16 @@ namespace {
 
 using namespace testing;
 using kube::PodPhase;
+using namespace std::chrono_literals;
 
-// "-a -b +0 +2": Pods that go by name, Pods that come by index (multi-host: index.host).
+// "-a -b +0 +2": Pods that go by name, Pods that come by index (multi-host: index.host), and
+// "p>r:1.0" or "p>#0:1.0" for a Pod that is adopted by replica r or by the first new one.
 std::string outcome(const GroupDecision& decision) {
   std::string text;
+  for (const auto& [pod, name, place] : decision.adopt)
+    text += fmt::format(" {}>{}:{}.{}", pod->meta.key.name,
+                        name.empty() ? fmt::format("#{}", place.replica_number) : name,
+                        place.replica_index, place.host_index);
   for (const auto& removal : decision.remove) text += " -" + removal.pod->meta.key.name;
   for (const auto& worker : decision.create)
     text += worker.host_index < 0 ? fmt::format(" +{}", worker.replica_index)
@@ -47,8 +53,18 @@ const Case kCases[] = {
     {"FreeIndexIsTaken", group(3), pods({worker("a", {}, "0"), worker("c", {}, "2")}), "+1"},
     {"NoIndexWithoutTheGate", group(1), {.index_replicas = false}, "+-1"},
     {"FailedGoesFirst", group(2), pods({worker("a", kFailed), worker("b")}), "-a"},
-    {"GoingKeepsItsPlace", group(2), pods({worker("a", kGoing), worker("b")}), ""},
-    {"GoingIsTheSurplus", group(1), pods({worker("a"), worker("b", kGoing)}), ""},
+    {"GoingNoLongerCounts", group(2), pods({worker("a", kGoing, "0"), worker("b", {}, "1")}),
+     "+0"},  // RC-05
+    {"GoingIsNoSurplus", group(1), pods({worker("a"), worker("b", kGoing)}), ""},
+    {"YoungestFirst", group(1), pods({worker("a", {.age = 9s}), worker("b", {.age = 5s})}), "-b"},
+    {"OfOneAgeTheHighestIndex", group(1), pods({worker("a", {}, "2"), worker("b", {}, "1")}), "-a"},
+    {"OfOneIndexTheFirstName", group(1), pods({worker("b"), worker("a")}), "-a"},
+    {"PendingIsTrimmedUnderItsGate",
+     group(1),
+     {.pods = {worker("a"), worker("b", kPending), worker("c")},
+      .surplus_may_go = false,
+      .trim_pending = true},
+     "-b"},  // AS-04
     {"PendingBeforeReady", group(1), pods({worker("a"), worker("b", kPending)}), "-b"},
     {"NamedGo", group(1, {"a"}), pods({worker("a"), worker("b")}), "-a"},
     {"NamedAndSurplus", group(1, {"a"}), pods({worker("a"), worker("b"), worker("c", kPending)}),
@@ -102,6 +118,14 @@ ray::WorkerGroupSpec slices(std::int32_t count, std::vector<std::string> named =
   return out;
 }
 
+GroupSeen changing(std::vector<std::string> indices) {
+  std::vector<Pods> list;
+  for (const auto& index : indices) list.push_back(replica(index == "0" ? "a" : "b", index, {}, 4));
+  auto out = replicas(std::move(list));
+  out.replace_slices = true;
+  return out;
+}
+
 const Case kReplicaCases[] = {
     {"Empty", slices(1), pods({}), "+0.0 +0.1"},
     {"Whole", slices(2), replicas({replica("a", "0"), replica("b", "1")}), ""},
@@ -112,7 +136,19 @@ const Case kReplicaCases[] = {
      "-a0 -a1"},
     {"TooMany", slices(1), replicas({replica("a", "0"), replica("b", "1")}), "-b0 -b1"},
     {"IndexIsFilled", slices(2), replicas({replica("b", "1")}), "+0.0 +0.1"},
-    {"WithoutReplicaNameIsLeftAlone", slices(0), pods({worker("old")}), ""},
+    {"LargerThanAskedIsWhole", slices(1), replicas({replica("a", "0", {}, 4)}), ""},
+    {"LargerThanAskedIsReplacedUnderItsGate", slices(2), changing({"0", "1"}),
+     "-a0 -a1 -a2 -a3 +0.0 +0.1"},  // MH-04
+    // MH-03
+    {"OldPodsAreAdoptedByAge", slices(2),
+     pods({worker("a", {.age = 1s}), worker("b", {.age = 4s}), worker("c", {.age = 3s}),
+           worker("d", {.age = 2s})}),
+     "b>#0:0.0 c>#0:0.1 d>#1:1.0 a>#1:1.1"},
+    {"AdoptionGoesOn", slices(2),
+     replicas({replica("r", "0"), replica("s", "1", {}, 1), {worker("x"), worker("y")}}),
+     "x>s:1.0 y>#0:2.0"},
+    {"WhatIsGoingIsNotAdopted", slices(1), replicas({replica("r", "0"), {worker("x", kGoing)}}),
+     ""},
 };
 class DecideReplicas : public ::testing::TestWithParam<Case> {};
 TEST_P(DecideReplicas, Row) {

@@ -1,12 +1,11 @@
 // Multi-host groups: decide_replicas. A replica is a set of numOfHosts Pods that share the label
-// ray.io/worker-group-replica-name; Pods without it belong to none and are left alone.
+// ray.io/worker-group-replica-name.
 #include "controllers/raycluster/pod_health.h"
 #include "controllers/raycluster/worker_group.h"
 #include "ray/builders/resources.h"
 #include "ray/labels.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
@@ -22,12 +21,7 @@ struct Replica {
     return pods.size() < hosts ||
            std::ranges::any_of(pods, [](const auto& pod) { return is_deleting(*pod); });
   }
-  std::int32_t index() const {
-    const auto text = pods.front()->meta.label(ray::kLabelReplicaIndex);
-    std::int32_t number = -1;
-    std::from_chars(text.data(), text.data() + text.size(), number);
-    return number;
-  }
+  std::int32_t index() const { return label_number(*pods.front(), ray::kLabelReplicaIndex); }
   const kube::PodView* unhealthy(std::string& why) const {
     for (const auto& pod : pods)
       if (auto verdict = judge_pod(*pod, ray::kNodeTypeWorker); verdict.remove) {
@@ -48,11 +42,52 @@ void remove(GroupDecision& out, const Replica& replica, std::string why) {
     if (!is_deleting(*pod)) out.remove.push_back({pod, PodRemoval::Cause::Replica, why});
 }
 
-std::map<std::string, Replica> replicas_of(const Pods& pods) {
-  std::map<std::string, Replica> out;
+using Replicas = std::map<std::string, Replica>;
+
+Replicas replicas_of(const Pods& pods) {
+  Replicas out;
   for (const auto& pod : pods)
     if (const auto name = pod->meta.label(ray::kLabelReplicaName); !name.empty())
       out[std::string(name)].pods.push_back(pod);
+  return out;
+}
+
+Pods without_replica(const Pods& pods) {
+  Pods out;
+  for (const auto& pod : pods)
+    if (!is_deleting(*pod) && pod->meta.label(ray::kLabelReplicaName).empty()) out.push_back(pod);
+  std::ranges::sort(out, [](const auto& a, const auto& b) {
+    return std::tie(a->meta.created, a->meta.key) < std::tie(b->meta.created, b->meta.key);
+  });
+  return out;
+}
+
+// Replicas that lack Pods are filled before new ones are begun: an adoption that was broken off
+// goes on where it was. What is left over makes a replica that lacks Pods, and goes as such.
+std::vector<Adoption> adopt(const Pods& loose, const Replicas& replicas, std::size_t hosts) {
+  std::vector<Adoption> out;
+  std::set<std::int32_t> used;
+  auto next = loose.begin();
+  const auto fill = [&](const std::string& name, const Pods& there, std::int32_t index,
+                        std::int32_t number) {
+    std::set<std::int32_t> taken;
+    for (const auto& pod : there) taken.insert(label_number(*pod, ray::kLabelHostIndex));
+    auto missing = hosts - std::min(hosts, there.size());
+    for (std::int32_t host = 0; next != loose.end() && missing > 0; ++host)
+      if (taken.insert(host).second && missing-- > 0)
+        out.push_back({*next++,
+                       name,
+                       {.replica_index = index, .host_index = host, .replica_number = number}});
+  };
+  for (const auto& [name, replica] : replicas) {
+    if (replica.going()) continue;
+    used.insert(replica.index());
+    fill(name, replica.pods, replica.index(), -1);
+  }
+  for (std::int32_t number = 0, index = 0; next != loose.end(); ++number, ++index) {
+    while (used.contains(index)) ++index;
+    fill({}, {}, index, number);
+  }
   return out;
 }
 
@@ -61,8 +96,13 @@ std::map<std::string, Replica> replicas_of(const Pods& pods) {
 GroupDecision decide_replicas(const ray::WorkerGroupSpec& group, const GroupSeen& seen) {
   GroupDecision out;
   const auto hosts = static_cast<std::size_t>(std::max(group.numOfHosts, 1));
+  auto replicas = replicas_of(seen.pods);
+  if (const auto loose = without_replica(seen.pods); !loose.empty()) {
+    out.adopt = adopt(loose, replicas, hosts);
+    return out;
+  }
   std::vector<Replica> valid;
-  for (auto& [name, replica] : replicas_of(seen.pods)) {
+  for (auto& [name, replica] : replicas) {
     std::string why;
     if (replica.going()) continue;
     if (replica.broken(hosts))
@@ -73,6 +113,16 @@ GroupDecision decide_replicas(const ray::WorkerGroupSpec& group, const GroupSeen
       remove(out, replica, "autoscaler scale-down request");
     else
       valid.push_back(std::move(replica));
+  }
+
+  if (seen.replace_slices && out.remove.empty()) {
+    // One at a time, and only when none is missing.
+    const auto large = std::ranges::find_if(
+        valid, [&](const auto& replica) { return replica.pods.size() > hosts; });
+    if (large != valid.end()) {
+      remove(out, *large, "numOfHosts has changed");
+      valid.erase(large);
+    }
   }
 
   const auto wanted = static_cast<std::size_t>(ray::desired_pods(group)) / hosts;

@@ -55,24 +55,31 @@ Json build_autoscaler_service_account(const RayCluster& cluster) {
                       cluster_labels(cluster), cluster);
 }
 
-Json build_autoscaler_role(const RayCluster& cluster) {
-  JsonObject role = owned_object(kRbacVersion, "Role", check_name(cluster.meta.key.name),
-                                 cluster_labels(cluster), cluster);
+Json build_autoscaler_role(const RayCluster& cluster, const BuildOptions& options) {
+  JsonObject role =
+      owned_object(kRbacVersion, "Role", access_name(cluster), cluster_labels(cluster), cluster);
   auto rule = [](JsonArray verbs, std::string_view group, std::string_view resource) {
     return JsonObject{{"verbs", std::move(verbs)},
                       {"apiGroups", JsonArray{group}},
                       {"resources", JsonArray{resource}}};
   };
   JsonArray rules;
-  rules.push_back(rule({"get", "list", "watch", "patch"}, "", "pods"));
-  rules.push_back(rule({"patch"}, "", "pods/resize"));
-  rules.push_back(rule({"get", "patch"}, "ray.io", "rayclusters"));
+  if (options.scoped_autoscaler_role) {
+    // What the autoscaler does without in-place resizing, on its own cluster. AS-05
+    rules.push_back(rule({"get", "list", "watch"}, "", "pods"));
+    rules.push_back(rule({"get", "patch"}, "ray.io", "rayclusters"));
+    rules.back().get_object()["resourceNames"] = JsonArray{cluster.meta.key.name};
+  } else {
+    rules.push_back(rule({"get", "list", "watch", "patch"}, "", "pods"));
+    rules.push_back(rule({"patch"}, "", "pods/resize"));
+    rules.push_back(rule({"get", "patch"}, "ray.io", "rayclusters"));
+  }
   role["rules"] = std::move(rules);
   return role;
 }
 
 Json build_autoscaler_role_binding(const RayCluster& cluster) {
-  const std::string name = check_name(cluster.meta.key.name);
+  const std::string name = access_name(cluster);
   JsonObject binding =
       owned_object(kRbacVersion, "RoleBinding", name, cluster_labels(cluster), cluster);
   JsonArray subjects;
@@ -91,8 +98,8 @@ bool needs_auth_secret(const RayClusterSpec& spec) {
 }
 
 Json build_auth_secret(const RayCluster& cluster, const std::array<std::uint8_t, 32>& random) {
-  JsonObject secret = owned_object("v1", "Secret", check_name(cluster.meta.key.name),
-                                   only_cluster_label(cluster), cluster);
+  JsonObject secret =
+      owned_object("v1", "Secret", access_name(cluster), only_cluster_label(cluster), cluster);
   const std::string bytes(random.begin(), random.end());
   secret["stringData"] = JsonObject{{kAuthTokenKey, base64_encode(bytes)}};
   return secret;

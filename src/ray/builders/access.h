@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/json.h"
+#include "ray/builders/options.h"
 #include "ray/types.h"
 
 #include <array>
@@ -14,7 +15,7 @@ namespace manta::ray {
 
 /// Made only where the head template names no account of its own.
 Json build_autoscaler_service_account(const RayCluster& cluster);
-Json build_autoscaler_role(const RayCluster& cluster);
+Json build_autoscaler_role(const RayCluster& cluster, const BuildOptions& options = {});
 Json build_autoscaler_role_binding(const RayCluster& cluster);
 
 /// True when the operator makes the token itself. spec/03 §9.2

@@ -52,7 +52,7 @@ bool autoscaler_v1(const RayClusterSpec& spec) { return has_version(spec, "v1");
 std::string autoscaler_service_account(const RayCluster& cluster) {
   const auto given =
       string_at(cluster.spec.headGroupSpec.template_, {"spec", "serviceAccountName"});
-  return check_name(given.empty() ? std::string_view(cluster.meta.key.name) : given);
+  return given.empty() ? access_name(cluster) : check_name(given);
 }
 
 JsonObject build_autoscaler_container(const RayCluster& cluster, const BuildOptions& options) {

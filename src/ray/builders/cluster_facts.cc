@@ -64,10 +64,15 @@ bool kubernetes_token_auth(const RayClusterSpec& spec) {
   return spec.authOptions && is_true(spec.authOptions->enableK8sTokenAuth);
 }
 
+std::string access_name(const RayCluster& cluster) {
+  const auto& name = cluster.meta.key.name;
+  return cluster.clipped_name_taken ? distinct_name(name) : check_name(name);
+}
+
 std::string auth_secret_name(const RayCluster& cluster) {
   const auto& auth = cluster.spec.authOptions;
   if (auth && auth->secretName && !auth->secretName->empty()) return *auth->secretName;
-  return check_name(cluster.meta.key.name);
+  return access_name(cluster);
 }
 
 bool mtls_enabled(const RayClusterSpec& spec, const BuildOptions& options) {

@@ -32,6 +32,8 @@ std::string gcs_claim_name(const RayCluster& cluster);
 /// Only the mode "token" turns authentication on.
 bool token_auth_enabled(const RayClusterSpec& spec);
 bool kubernetes_token_auth(const RayClusterSpec& spec);
+/// What the operator calls the ServiceAccount, Role, RoleBinding and token Secret that it makes.
+std::string access_name(const RayCluster& cluster);
 /// The Secret with the token: the user's, or the one the operator makes.
 std::string auth_secret_name(const RayCluster& cluster);
 

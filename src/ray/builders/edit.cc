@@ -85,10 +85,15 @@ bool mounts_volume(const JsonObject& container, std::string_view volume) {
   return find_named(array_of(container, "volumeMounts"), volume) != nullptr;
 }
 
-bool mounts_path(const JsonObject& container, std::string_view path) {
+const JsonObject* find_mount(const JsonObject& container, std::string_view path) {
   for (const Json& mount : array_of(container, "volumeMounts"))
-    if (mount.is_object() && text_in(mount.get_object(), "mountPath") == path) return true;
-  return false;
+    if (mount.is_object() && text_in(mount.get_object(), "mountPath") == path)
+      return &mount.get_object();
+  return nullptr;
+}
+
+bool mounts_path(const JsonObject& container, std::string_view path) {
+  return find_mount(container, path) != nullptr;
 }
 
 void append_mount(JsonObject& container, std::string_view volume, std::string_view path,

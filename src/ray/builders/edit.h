@@ -40,6 +40,8 @@ void append_env_field(JsonObject& container, std::string_view name, std::string_
 /// Adds unless an entry of that name is there. `envFrom` is not looked at. spec/03 §0
 void default_env(JsonObject& container, std::string_view name, std::string_view value);
 bool mounts_volume(const JsonObject& container, std::string_view volume);
+/// The mount at exactly this path, or null.
+const JsonObject* find_mount(const JsonObject& container, std::string_view path);
 bool mounts_path(const JsonObject& container, std::string_view path);
 void append_mount(JsonObject& container, std::string_view volume, std::string_view path,
                   bool read_only = false);

@@ -4,15 +4,25 @@
 #include "ray/builders/edit.h"
 #include "ray/labels.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace manta::ray {
 namespace {
 
-std::string storage_namespace(const RayCluster& cluster) {
-  const auto& options = cluster.spec.gcsFaultToleranceOptions;
-  if (options && !options->externalStorageNamespace.empty())
-    return options->externalStorageNamespace;
-  const auto given = cluster.meta.annotations.find(kAnnotationExternalStorageNamespace);
-  return given != cluster.meta.annotations.end() ? given->second : cluster.meta.uid;
+// The shell that runs `ray start` fills in "$NAME"; in an env entry that is the kubelet's to do,
+// who reads "$(NAME)". SEEN-17
+std::string as_kubelet_reads_it(std::string_view text) {
+  std::string_view name = text;
+  if (!name.starts_with('$')) return std::string(text);
+  name.remove_prefix(1);
+  if (name.size() > 2 && name.front() == '{' && name.back() == '}')
+    name = name.substr(1, name.size() - 2);
+  const bool variable = !name.empty() && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+  return variable ? fmt::format("$({})", name) : std::string(text);
 }
 
 void append_credential(JsonObject& ray, std::string_view name, const RedisCredential& credential) {
@@ -38,7 +48,7 @@ void add_redis_options(JsonObject& ray, StartParams& params,
 
 void add_redis(JsonObject& metadata, JsonObject& ray, StartParams& params,
                const RayCluster& cluster) {
-  const std::string name = storage_namespace(cluster);
+  const std::string name = gcs_storage_namespace(cluster);
   object_in(metadata, "annotations")[kAnnotationExternalStorageNamespace] = name;
   default_env(ray, kEnvExternalStorageNamespace, name);
   if (const auto& options = cluster.spec.gcsFaultToleranceOptions) {
@@ -47,7 +57,8 @@ void add_redis(JsonObject& metadata, JsonObject& ray, StartParams& params,
   }
   // Set up by annotation: the clean-up Job reads the password from the environment.
   const auto password = params.find(kParamRedisPassword);
-  if (password != params.end()) default_env(ray, kEnvRedisPassword, password->second);
+  if (password != params.end())
+    default_env(ray, kEnvRedisPassword, as_kubelet_reads_it(password->second));
 }
 
 void add_rocksdb(JsonObject& pod_spec, JsonObject& ray, const RayCluster& cluster) {
@@ -64,6 +75,15 @@ void add_rocksdb(JsonObject& pod_spec, JsonObject& ray, const RayCluster& cluste
 }
 
 }  // namespace
+
+std::string gcs_storage_namespace(const RayCluster& cluster) {
+  const auto& options = cluster.spec.gcsFaultToleranceOptions;
+  if (options && !options->externalStorageNamespace.empty())
+    return options->externalStorageNamespace;
+  // An empty one would be the same for every cluster on that Redis. SEEN-16
+  const auto given = cluster.meta.annotation(kAnnotationExternalStorageNamespace);
+  return given.empty() ? cluster.meta.uid : std::string(given);
+}
 
 void add_gcs_ft_to_head(JsonObject& metadata, JsonObject& pod_spec, StartParams& params,
                         const RayCluster& cluster) {

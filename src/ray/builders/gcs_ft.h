@@ -5,7 +5,12 @@
 #include "ray/builders/start_params.h"
 #include "ray/types.h"
 
+#include <string>
+
 namespace manta::ray {
+
+/// Under which name a cluster keeps its state in Redis.
+std::string gcs_storage_namespace(const RayCluster& cluster);
 
 /// Annotations (`metadata` is the Pod's), env, start parameters and volume of the head.
 void add_gcs_ft_to_head(JsonObject& metadata, JsonObject& pod_spec, StartParams& params,

@@ -29,7 +29,7 @@ JsonObject rule_to_dashboard(const RayCluster& cluster, const IngressOptions& op
                   {"pathType", options.pathType.value_or("Prefix")},
                   {"backend", JsonObject{{"service", std::move(service)}}}};
   JsonObject rule;
-  if (options.host) rule["host"] = *options.host;
+  if (options.host && !options.host->empty()) rule["host"] = *options.host;
   JsonArray paths;
   paths.push_back(std::move(path));
   rule["http"] = JsonObject{{"paths", std::move(paths)}};
@@ -44,7 +44,8 @@ Json build_head_ingress(const RayCluster& cluster) {
   StringMap annotations = cluster.meta.annotations;
   JsonObject spec;
   if (const auto it = annotations.find(kAnnotationIngressClass); it != annotations.end()) {
-    spec["ingressClassName"] = it->second;
+    // The API server takes no empty one, and no cluster should wait for that. SEEN-15
+    if (!it->second.empty()) spec["ingressClassName"] = it->second;
     annotations.erase(it);
   }
   JsonArray rules;

@@ -33,6 +33,15 @@ struct BuildOptions {
   bool sidecar_submitter_restart = false;
   bool mtls = false;
   bool history_server = false;
+  // Ours; docs/differences.md.
+  bool scoped_autoscaler_role = false;  // RayClusterScopedAutoscalerRole: AS-05
+  bool stable_selectors = false;        // RayClusterStableSelectors: RC-22
+  bool http_probes = false;             // RayClusterHttpProbes: RC-39
+  bool minimal_redis_cleanup = false;   // RayClusterMinimalRedisCleanup: FT-02, FT-12
+  bool ports_from_params = false;       // RayClusterPortsFromParams: SEEN-09
+  bool verbatim_entrypoint = false;     // RayJobVerbatimEntrypoint: RJ-28
+  bool submitter_defaults = false;      // RayJobSubmitterDefaults: RJ-32
+  bool plain_job_metadata = false;      // RayJobPlainMetadata: RJ-44
 
   BatchScheduler scheduler = BatchScheduler::None;
 

@@ -9,6 +9,7 @@
 #include "ray/builders/gcs_ft.h"
 #include "ray/builders/probes.h"
 #include "ray/builders/scheduler_metadata.h"
+#include "ray/builders/service.h"
 #include "ray/builders/start_params.h"
 #include "ray/builders/tls.h"
 #include "ray/builders/wait_gcs.h"
@@ -144,17 +145,19 @@ void add_shared_memory(Draft& draft) {
   append_mount(ray, kVolumeSharedMemory, kPathSharedMemory);
 }
 
-void share_logs_with(Draft& draft, std::size_t container_index) {
-  JsonObject& container = draft.spec.at("containers").get_array().at(container_index).get_object();
-  if (mounts_path(container, kPathRayLogs)) return;
-  default_volume(draft.spec, JsonObject{{"name", kVolumeRayLogs}, {"emptyDir", JsonObject{}}});
-  append_mount(container, kVolumeRayLogs, kPathRayLogs);
-}
-
+// Others see Ray's logs where Ray writes them: on a volume of ours, or on what the user mounted
+// there. SEEN-18
 void add_shared_logs(Draft& draft) {
   if (draft.log_sharers.empty()) return;
-  share_logs_with(draft, 0);
-  for (const std::size_t index : draft.log_sharers) share_logs_with(draft, index);
+  if (!mounts_path(draft.ray(), kPathRayLogs)) {
+    default_volume(draft.spec, JsonObject{{"name", kVolumeRayLogs}, {"emptyDir", JsonObject{}}});
+    append_mount(draft.ray(), kVolumeRayLogs, kPathRayLogs);
+  }
+  const Json mount = *find_mount(draft.ray(), kPathRayLogs);
+  for (const std::size_t index : draft.log_sharers) {
+    JsonObject& sharer = draft.spec.at("containers").get_array().at(index).get_object();
+    if (!mounts_path(sharer, kPathRayLogs)) array_in(sharer, "volumeMounts").push_back(mount);
+  }
 }
 
 std::string set_command(Draft& draft) {
@@ -176,6 +179,20 @@ void add_serve_env(JsonObject& ray) {
   default_env(ray, kEnvTaskDeathInfoTimeout, "0");
   default_env(ray, kEnvGcsRequestTimeout, "5");
   default_env(ray, kEnvServeKvTimeout, "5");
+}
+
+// The last entry of a name wins, so the user's tags are taken along. SEEN-19
+void append_usage_tags(JsonObject& ray, const Draft& draft) {
+  auto tags = fmt::format("kuberay_version={};kuberay_crd={}", draft.options.version,
+                          creator_kind(draft.cluster));
+  if (const auto* users = find_named(array_of(ray, "env"), kEnvUsageStatsExtraTags)) {
+    // What comes from elsewhere is the kubelet's to fill in.
+    const std::string value = has_value(*users, "valueFrom")
+                                  ? fmt::format("$({})", kEnvUsageStatsExtraTags)
+                                  : std::string(text_in(*users, "value"));
+    if (!value.empty()) tags = fmt::format("{};{}", value, tags);
+  }
+  append_env(ray, kEnvUsageStatsExtraTags, tags);
 }
 
 // The order is KubeRay's: what is appended comes after the user's entries and wins at run time.
@@ -203,10 +220,7 @@ void set_env(Draft& draft, std::string_view ray_start) {
   default_env(ray, kEnvRayAddress,
               fmt::format("{}:{}", head ? kLocalHost : std::string_view(host), port));
   default_env(ray, kEnvUsageStatsInUse, "1");
-  if (head)
-    append_env(ray, kEnvUsageStatsExtraTags,
-               fmt::format("kuberay_version={};kuberay_crd={}", draft.options.version,
-                           creator_kind(draft.cluster)));
+  if (head) append_usage_tags(ray, draft);
   default_env(ray, kEnvDashboardDiskUsage, "1");
   if (draft.has_collector) add_collector_events(ray);
 }
@@ -221,7 +235,8 @@ Json finish(Draft& draft) {
   add_shared_logs(draft);
   const std::string start = set_command(draft);
   set_env(draft, start);
-  if (draft.options.inject_probes) add_probes(draft.ray(), draft.node, draft.params, draft.cluster);
+  if (draft.options.inject_probes)
+    add_probes(draft.ray(), draft.node, draft.params, draft.cluster, draft.options);
   array_in(draft.metadata, "ownerReferences")
       .push_back(owner_json(draft.cluster.meta, kKindRayCluster));
   return JsonObject{{"apiVersion", "v1"},
@@ -248,6 +263,7 @@ Json build_head_pod_for_cleanup(const RayCluster& cluster, const BuildOptions& o
     draft.metadata["name"] = head_pod_name(cluster.meta.key.name);
   else
     draft.metadata["generateName"] = head_pod_prefix(cluster.meta.key.name);
+  if (options.ports_from_params) declare_ports(draft.ray(), draft.params);
   apply_group_resources(draft.params, group.resources);
   apply_group_labels(draft.params, group.labels);
   set_labels(draft, kHeadGroup, group.labels);

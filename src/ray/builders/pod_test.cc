@@ -135,6 +135,61 @@ TEST(HeadPod, OperatorWideOptions) {
   EXPECT_EQ(string_at(pod, {"metadata", "labels", "ray.io/cluster"}), "demo");
 }
 
+// SEEN-16, SEEN-17.
+TEST(HeadPod, FaultToleranceByAnnotation) {
+  const RayCluster cluster = demo(R"({
+    "metadata": {"annotations": {"ray.io/ft-enabled": "true",
+                                 "ray.io/external-storage-namespace": ""}},
+    "spec": {"headGroupSpec": {"rayStartParams": {"redis-password": "$PASSWORD"}}}})");
+  const Json pod = build_head_pod(cluster, {});
+  EXPECT_EQ(env_of(container_of(pod), "RAY_external_storage_namespace"), cluster.meta.uid);
+  EXPECT_EQ(string_at(pod, {"metadata", "annotations", "ray.io/external-storage-namespace"}),
+            cluster.meta.uid);
+  EXPECT_EQ(env_of(container_of(pod), "REDIS_PASSWORD"), "$(PASSWORD)");
+  const auto password = [](std::string_view param) {
+    auto noted = demo(R"({"metadata": {"annotations": {"ray.io/ft-enabled": "true"}}})");
+    (*noted.spec.headGroupSpec.rayStartParams)["redis-password"] = param;
+    return env_of(container_of(build_head_pod(noted, {})), "REDIS_PASSWORD");
+  };
+  EXPECT_EQ(password("${A_1}"), "$(A_1)");
+  for (const auto* literal : {"plain", "$", "${}", "$a b", "$(id)", "a$b"})
+    EXPECT_EQ(password(literal), literal);
+}
+
+// SEEN-18.
+TEST(HeadPod, SidecarsSeeTheLogsWhereTheUserPutsThem) {
+  const Json pod = build_head_pod(demo(R"({"spec": {"enableInTreeAutoscaling": true,
+    "headGroupSpec": {"template": {"spec": {"volumes": [{"name": "disk", "emptyDir": {}}],
+      "containers": [{"name": "ray-head", "volumeMounts": [
+        {"name": "disk", "mountPath": "/tmp/ray", "subPath": "logs"}]}]}}}}})"),
+                                  {});
+  EXPECT_EQ(canonical_json(container_of(pod, 1).at("volumeMounts")),
+            R"([{"mountPath":"/tmp/ray","name":"disk","subPath":"logs"}])");
+  EXPECT_EQ(names(array_at(pod, {"spec", "volumes"})), (Strings{"disk", "shared-mem"}));
+}
+
+// SEEN-19.
+TEST(HeadPod, UsageTagsAreAddedToTheUsers) {
+  const auto tags = [](std::string_view entry) {
+    const Json pod =
+        build_head_pod(demo(R"({"spec": {"headGroupSpec": {"template": {"spec": {"containers": [
+            {"name": "ray-head", "env": [)" +
+                            std::string(entry) + "]}]}}}}}"),
+                       {.version = "v"});
+    return std::string(text_in(container_of(pod)
+                                   .at("env")
+                                   .as_array()
+                                   .at(array_of(container_of(pod), "env").size() - 2)
+                                   .as_object(),
+                               "value"));
+  };
+  EXPECT_EQ(tags(R"({"name": "RAY_USAGE_STATS_EXTRA_TAGS", "value": "team=blue"})"),
+            "team=blue;kuberay_version=v;kuberay_crd=RayCluster");
+  EXPECT_EQ(tags(R"({"name": "RAY_USAGE_STATS_EXTRA_TAGS", "valueFrom": {"x": 1}})"),
+            "$(RAY_USAGE_STATS_EXTRA_TAGS);kuberay_version=v;kuberay_crd=RayCluster");
+  EXPECT_EQ(tags(R"({"name": "A"})"), "kuberay_version=v;kuberay_crd=RayCluster");
+}
+
 TEST(WorkerPod, WaitsForGcsWithWhatTheUserGaveRay) {
   RayCluster cluster = demo();
   JsonObject& ray = cluster.spec.workerGroupSpecs[0]
@@ -178,9 +233,12 @@ TEST(RayCommand, AroundTheUsersOwn) {
   EXPECT_EQ(args({{"command", JsonArray{"echo", "hi"}}}),
             canonical_json(JsonArray{" echo  hi  && " + start}));
   EXPECT_EQ(args({{"args", JsonArray{"a; ray start --head"}}}), R"(["a; ray start --head"])");
-  // Two spaces between words: this is not the text looked for. spec/03 §13.2
-  EXPECT_EQ(args({{"args", JsonArray{"ray", "start"}}}),
-            canonical_json(JsonArray{" ray  start  && " + start}));
+  // SEEN-11: one start, however its words are cut, and a script stays one word.
+  EXPECT_EQ(args({{"command", JsonArray{"ray", "start"}}}), "null");
+  EXPECT_EQ(args({{"command", JsonArray{"/bin/sh", "-ec"}}, {"args", JsonArray{"a; b", "x y"}}}),
+            canonical_json(JsonArray{" /bin/sh  -ec  'a; b'  'x y'  && " + start}));
+  EXPECT_EQ(args({{"command", JsonArray{"sh", "setup.sh"}}}),
+            canonical_json(JsonArray{" sh  setup.sh  && " + start}));
   EXPECT_EQ(args({{"args", JsonArray{"mine"}}}, true), R"(["mine"])");
 }
 

@@ -38,6 +38,26 @@ sys.exit(0 if removed else 1)
 '
 )sh";
 
+// FT-02, FT-12, behind their gate: what the head was admitted with suits the clean-up, too, but it
+// needs none of the head's devices, disks or places.
+void reduce_to_minimum(JsonObject& pod_spec, JsonObject& ray) {
+  for (const auto* key : {"initContainers", "volumes", "nodeSelector", "affinity",
+                          "topologySpreadConstraints", "resourceClaims", "hostNetwork"})
+    pod_spec.erase(key);
+  for (const auto* key : {"volumeMounts", "volumeDevices", "ports", "lifecycle", "startupProbe"})
+    ray.erase(key);
+}
+
+// The CPU and memory of the Ray container, nothing else of it.
+Json plain_resources(const JsonObject& resources) {
+  JsonObject plain;
+  for (const auto* kind : {"limits", "requests"})
+    for (const auto* name : {"cpu", "memory"})
+      if (const auto& amounts = object_of(resources, kind); has_value(amounts, name))
+        object_in(plain, kind)[name] = amounts.at(name);
+  return plain;
+}
+
 void reduce_to_cleanup(JsonObject& ray, const BuildOptions& options) {
   ray["command"] = bash_command(options);
   ray["args"] = JsonArray{kScript};
@@ -45,7 +65,10 @@ void reduce_to_cleanup(JsonObject& ray, const BuildOptions& options) {
   ray.erase("readinessProbe");
   append_env(ray, kEnvRedisConnectRetries, "120");
   append_env(ray, kEnvRedisConnectWait, "500");
-  ray["resources"] = fixed_resources("200m", "256Mi");
+  auto resources = options.minimal_redis_cleanup ? plain_resources(object_of(ray, "resources"))
+                                                 : Json(JsonObject{});
+  ray["resources"] =
+      resources.get_object().empty() ? fixed_resources("200m", "256Mi") : std::move(resources);
 }
 
 void remove_named(JsonArray& list, std::string_view name) {
@@ -64,6 +87,7 @@ Json build_redis_cleanup_job(const RayCluster& cluster, const BuildOptions& opti
   // The certificate of a Pod that is not the head will never name its address.
   if (spec.contains("initContainers"))
     remove_named(array_in(spec, "initContainers"), kContainerWaitTls);
+  if (options.minimal_redis_cleanup) reduce_to_minimum(spec, ray_container(spec));
   reduce_to_cleanup(ray_container(spec), options);
   spec["restartPolicy"] = "Never";
 

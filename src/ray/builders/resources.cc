@@ -24,7 +24,8 @@ std::int32_t sum_groups(const RayClusterSpec& spec, PodsOf pods_of) {
 }
 
 template <class ReplicasOf>
-ResourceList sum_resources(const RayClusterSpec& spec, ReplicasOf replicas_of) {
+ResourceList sum_resources(const RayClusterSpec& spec, ReplicasOf replicas_of,
+                           ResourceList (*pod_resources)(const Json&) = ray::pod_resources) {
   ResourceList total = pod_resources(spec.headGroupSpec.template_);
   for (const auto& group : spec.workerGroupSpecs) {
     if (is_true(group.suspend)) continue;
@@ -37,6 +38,21 @@ ResourceList sum_resources(const RayClusterSpec& spec, ReplicasOf replicas_of) {
 void add_missing(ResourceList& list, const JsonObject& amounts) {
   for (const auto& [name, value] : amounts)
     if (auto quantity = Quantity::parse(quantity_text(value))) list.emplace(name, *quantity);
+}
+
+ResourceList container_resources(const Json& container) {
+  ResourceList one;
+  if (!container.is_object()) return one;
+  const JsonObject& resources = object_of(container.get_object(), "resources");
+  add_missing(one, object_of(resources, "requests"));
+  add_missing(one, object_of(resources, "limits"));
+  return one;
+}
+
+void raise(ResourceList& list, const ResourceList& at_least) {
+  for (const auto& [name, amount] : at_least)
+    if (const auto [entry, added] = list.emplace(name, amount); !added && entry->second < amount)
+      entry->second = amount;
 }
 
 }  // namespace
@@ -74,19 +90,42 @@ std::int32_t max_worker_pods(const RayClusterSpec& spec) {
 
 ResourceList pod_resources(const Json& pod_template) {
   ResourceList total;
-  for (const Json& container : array_of(object_at(pod_template, {"spec"}), "containers")) {
-    if (!container.is_object()) continue;
-    const JsonObject& resources = object_of(container.get_object(), "resources");
-    ResourceList one;
-    add_missing(one, object_of(resources, "requests"));
-    add_missing(one, object_of(resources, "limits"));
-    add_resources(total, one);
-  }
+  for (const Json& container : array_of(object_at(pod_template, {"spec"}), "containers"))
+    add_resources(total, container_resources(container));
   return total;
 }
 
+ResourceList scheduled_pod_resources(const Json& pod_template) {
+  const JsonObject& spec = object_at(pod_template, {"spec"});
+  ResourceList sidecars;
+  ResourceList most;
+  for (const Json& init : array_of(spec, "initContainers")) {
+    const auto own = container_resources(init);
+    if (string_at(init, {"restartPolicy"}) == "Always") {
+      add_resources(sidecars, own);
+      continue;
+    }
+    ResourceList moment = sidecars;
+    add_resources(moment, own);
+    raise(most, moment);
+  }
+  ResourceList running = pod_resources(pod_template);
+  add_resources(running, sidecars);
+  raise(most, running);
+  ResourceList overhead;
+  add_missing(overhead, object_of(spec, "overhead"));
+  add_resources(most, overhead);
+  return most;
+}
+
+ResourceList scheduled_resources(const RayClusterSpec& spec) {
+  return sum_resources(
+      spec, [](const auto& group) { return desired_replicas(group); }, scheduled_pod_resources);
+}
+
 ResourceList desired_resources(const RayClusterSpec& spec) {
-  return sum_resources(spec, [](const auto& group) { return group.replicas.value_or(0); });
+  // What would really be made, where KubeRay multiplies by `replicas` as written. SEEN-05
+  return sum_resources(spec, [](const auto& group) { return desired_replicas(group); });
 }
 
 ResourceList min_resources(const RayClusterSpec& spec) {

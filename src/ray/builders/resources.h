@@ -30,6 +30,11 @@ using ResourceList = std::map<std::string, Quantity, std::less<>>;
 ResourceList pod_resources(const Json& pod_template);
 /// Head, and every group's Pod × numOfHosts × `replicas` as written (not clamped; absent is 0).
 ResourceList desired_resources(const RayClusterSpec& spec);
+/// The same by what a scheduler counts for each Pod. RC-35, behind its gate.
+ResourceList scheduled_resources(const RayClusterSpec& spec);
+/// What a scheduler counts for a Pod: containers and sidecars together, or at some moment of its
+/// start an init container beside the sidecars before it, whichever is more; and the overhead.
+ResourceList scheduled_pod_resources(const Json& pod_template);
 /// The same with minReplicas.
 ResourceList min_resources(const RayClusterSpec& spec);
 

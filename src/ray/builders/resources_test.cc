@@ -64,6 +64,14 @@ TEST(Resources, OfAWholeCluster) {
   EXPECT_EQ(amount_of(desired_resources(spec), "cpu").to_string(), "1");
 }
 
+TEST(Resources, CountWhatWouldBeMade) {  // SEEN-05
+  RayClusterSpec spec;
+  spec.workerGroupSpecs = {group(-3, 0, 4), group(9, 0, 2), group({}, 1, 3)};
+  for (auto& each : spec.workerGroupSpecs)
+    each.template_ = pod_template(R"({"requests":{"cpu":"1"}})");
+  EXPECT_EQ(amount_of(desired_resources(spec), "cpu").to_string(), "3");
+}
+
 TEST(Resources, GpusOfEveryName) {
   const auto list = pod_resources(pod_template(
       R"({"limits":{"nvidia.com/gpu":3,"nvidia.com/mig-1g.10gb":2,"foo.bar/gpu":"2","google.com/tpu":1}})"));

@@ -2,6 +2,7 @@
 
 #include "ray/builders/cluster_facts.h"
 #include "ray/builders/edit.h"
+#include "ray/builders/start_params.h"
 #include "ray/labels.h"
 #include "ray/names.h"
 
@@ -9,6 +10,12 @@
 
 namespace manta::ray {
 namespace {
+
+std::string port_name(const JsonObject& container_port) {
+  const auto name = text_in(container_port, "name");
+  return name.empty() ? fmt::format("{}-port", int_in(container_port, "containerPort"))
+                      : std::string(name);
+}
 
 StringMap head_labels(const RayCluster& cluster) {
   StringMap labels = cluster_labels(cluster);
@@ -18,11 +25,31 @@ StringMap head_labels(const RayCluster& cluster) {
   return labels;
 }
 
+// Of the container port behind a Service port, where it is not TCP. SEEN-10
+std::string_view other_protocol(const RayClusterSpec& spec, std::string_view name) {
+  std::string_view protocol;
+  const JsonObject& ray = ray_container_of_template(spec.headGroupSpec.template_);
+  for (const Json& port : array_of(ray, "ports"))
+    if (port.is_object() && port_name(port.get_object()) == name)
+      protocol = text_in(port.get_object(), "protocol");
+  return protocol == "TCP" ? std::string_view() : protocol;
+}
+
+JsonObject service_port(const RayClusterSpec& spec, std::string_view name, std::int64_t number) {
+  JsonObject port{{"name", name}};
+  if (const auto protocol = other_protocol(spec, name); !protocol.empty())
+    port["protocol"] = protocol;
+  port["port"] = number;
+  return port;
+}
+
 JsonArray head_ports(const RayClusterSpec& spec) {
   JsonArray ports;
-  for (const auto& [name, port] : service_ports(spec))
-    ports.push_back(
-        JsonObject{{"name", name}, {"appProtocol", kServiceAppProtocol}, {"port", port}});
+  for (const auto& [name, number] : service_ports(spec)) {
+    ports.push_back(service_port(spec, name, number));
+    JsonObject& port = ports.back().get_object();
+    if (!port.contains("protocol")) port["appProtocol"] = kServiceAppProtocol;
+  }
   return ports;
 }
 
@@ -52,6 +79,12 @@ void make_headless(JsonObject& spec) {
   spec["publishNotReadyAddresses"] = true;
 }
 
+// Those that no template can replace. RC-22
+StringMap fixed_labels(const RayCluster& cluster) {
+  return {{std::string(kLabelCluster), cluster.meta.key.name},
+          {std::string(kLabelNodeType), std::string(kNodeTypeHead)}};
+}
+
 /// Without owner, and without the annotations and label override that only a RayCluster's own has.
 JsonObject head_service(const RayCluster& cluster, const StringMap& labels,
                         const BuildOptions& options) {
@@ -64,7 +97,7 @@ JsonObject head_service(const RayCluster& cluster, const StringMap& labels,
   set_strings(object_in(metadata, "labels"), labels);
   JsonArray& ports = array_in(spec, "ports");
   for (Json& port : head_ports(cluster.spec)) ports.push_back(std::move(port));
-  spec["selector"] = json_of(labels);
+  spec["selector"] = json_of(options.stable_selectors ? fixed_labels(cluster) : labels);
   set_type(spec, head.serviceType);
   const bool cluster_ip = head.serviceType.empty() || head.serviceType == "ClusterIP";
   if (head.headService.is_null() && cluster_ip && !options.head_cluster_ip_service)
@@ -95,7 +128,7 @@ JsonArray serve_ports(const RayClusterSpec& spec) {
   JsonArray ports;
   for (const auto& [name, port] : service_ports(spec))
     if (name == kPortServeName || name.starts_with("serve-"))
-      ports.push_back(JsonObject{{"name", name}, {"port", port}});
+      ports.push_back(service_port(spec, name, port));
   return ports;
 }
 
@@ -148,9 +181,7 @@ std::map<std::string, std::int64_t, std::less<>> service_ports(const RayClusterS
   const JsonObject& ray = ray_container_of_template(spec.headGroupSpec.template_);
   for (const Json& port : array_of(ray, "ports")) {
     if (!port.is_object()) continue;
-    const std::int64_t number = int_in(port.get_object(), "containerPort");
-    const auto name = text_in(port.get_object(), "name");
-    ports[name.empty() ? fmt::format("{}-port", number) : std::string(name)] = number;
+    ports[port_name(port.get_object())] = int_in(port.get_object(), "containerPort");
   }
   if (ports.empty())
     ports = {{std::string(kPortClientName), kPortClient},
@@ -159,6 +190,33 @@ std::map<std::string, std::int64_t, std::less<>> service_ports(const RayClusterS
              {std::string(kPortServeName), kPortServe}};
   ports.emplace(kPortMetricsName, kPortMetrics);
   return ports;
+}
+
+void declare_ports(JsonObject& ray_container, const StringMap& head_params) {
+  constexpr struct {
+    std::string_view name;
+    std::string_view param;
+    std::int64_t number;
+  } kUsual[] = {{kPortClientName, "ray-client-server-port", kPortClient},
+                {kPortGcsName, "port", kPortGcs},
+                {kPortDashboardName, kParamDashboardPort, kPortDashboard},
+                {kPortMetricsName, "metrics-export-port", kPortMetrics},
+                {kPortServeName, {}, kPortServe}};
+  JsonArray& ports = array_in(ray_container, "ports");
+  const bool none = ports.empty();  // then the Service has the usual ones
+  for (const auto& [name, param, number] : kUsual) {
+    const auto moved = port_param(head_params, param, 0);
+    if (find_named(ports, name) == nullptr && (none || moved > 0))
+      ports.push_back(JsonObject{{"name", name}, {"containerPort", moved > 0 ? moved : number}});
+  }
+}
+
+RayCluster with_declared_ports(RayCluster cluster) {
+  Json& pod_template = cluster.spec.headGroupSpec.template_;
+  if (!pod_template.is_object()) return cluster;
+  declare_ports(ray_container(object_in(pod_template.get_object(), "spec")),
+                start_params(cluster.spec.headGroupSpec));
+  return cluster;
 }
 
 std::int64_t dashboard_port(const RayClusterSpec& spec) {

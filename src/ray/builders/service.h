@@ -18,6 +18,12 @@ namespace manta::ray {
 std::map<std::string, std::int64_t, std::less<>> service_ports(const RayClusterSpec& spec);
 /// What the head Service calls "dashboard", else 8265.
 std::int64_t dashboard_port(const RayClusterSpec& spec);
+
+/// Adds the container ports that the head's start parameters move, and the usual ones to a
+/// container that declares none; what is declared stays. SEEN-09, behind its gate.
+void declare_ports(JsonObject& ray_container, const StringMap& head_params);
+/// The cluster with that done to its head template, for the objects that look there for ports.
+RayCluster with_declared_ports(RayCluster cluster);
 /// The head's container port named exactly "serve", else 8000.
 std::int64_t serve_container_port(const RayClusterSpec& spec);
 

@@ -3,6 +3,7 @@
 #include "ray/builders/access.h"
 #include "ray/builders/children.h"
 #include "ray/builders/edit.h"
+#include "ray/builders/ingress.h"
 
 #include <gtest/gtest.h>
 
@@ -44,6 +45,26 @@ TEST(HeadService, DeclaredPortsReplaceTheUsualOnes) {
       {"ports": [{"name": "of-a-sidecar", "containerPort": 3}]}]}}}})");
   EXPECT_EQ(ports_of(build_head_service(cluster, {})), "7070-port:7070 a:2 metrics:8080 ");
   EXPECT_EQ(dashboard_port(cluster.spec), 8265);
+}
+
+TEST(HeadService, KeepsTheProtocolOfAContainerPort) {  // SEEN-10
+  const Json service = build_head_service(
+      cluster_with(R"({"headGroupSpec": {"template": {"spec": {"containers": [{"ports": [
+          {"name": "quic", "containerPort": 9, "protocol": "UDP"},
+          {"name": "web", "containerPort": 8, "protocol": "TCP"}]}]}}}})"),
+      {});
+  EXPECT_EQ(canonical_json(*find(service, {"spec", "ports"})),
+            R"([{"appProtocol":"tcp","name":"metrics","port":8080},)"
+            R"({"name":"quic","port":9,"protocol":"UDP"},)"
+            R"({"appProtocol":"tcp","name":"web","port":8}])");
+}
+
+TEST(HeadIngress, EmptyTextsAreLeftOut) {  // SEEN-15
+  RayCluster cluster = cluster_with(R"({"headGroupSpec": {"ingressOptions": {"host": ""}}})");
+  cluster.meta.annotations = {{"kubernetes.io/ingress.class", ""}};
+  const Json ingress = build_head_ingress(cluster);
+  EXPECT_EQ(find(ingress, {"spec", "ingressClassName"}), nullptr);
+  EXPECT_EQ(find(array_at(ingress, {"spec", "rules"}).at(0), {"host"}), nullptr);
 }
 
 TEST(ServeService, NeedsAPortForServe) {

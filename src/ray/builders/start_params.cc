@@ -36,6 +36,13 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+std::string without_escapes(std::string_view text) {
+  std::string plain(text);
+  for (auto at = plain.find("\\\""); at != std::string::npos; at = plain.find("\\\"", at + 1))
+    plain.erase(at, 1);
+  return plain;
+}
+
 std::string encode(const CustomResources& resources) {
   JsonObject object;
   for (const auto& [name, amount] : resources) object[name] = amount;
@@ -44,13 +51,15 @@ std::string encode(const CustomResources& resources) {
   return quoted;
 }
 
-// Users write the JSON within one or two layers of quotes, for one or two shells.
+// Users write the JSON within one or two layers of quotes, for one or two shells; within double
+// quotes they escape those of the JSON, which bash takes off again.
 std::optional<CustomResources> decode(std::string_view text) {
   constexpr std::string_view kQuotes = "'\"` ";
   const auto first = text.find_first_not_of(kQuotes);
   if (first == std::string_view::npos) return std::nullopt;
   text = text.substr(first, text.find_last_not_of(kQuotes) - first + 1);
-  const auto parsed = parse_json(text);
+  auto parsed = parse_json(text);
+  if (!parsed) parsed = parse_json(without_escapes(text));
   if (!parsed) return std::nullopt;
   CustomResources resources;
   if (parsed->is_null()) return resources;
@@ -72,9 +81,14 @@ std::optional<Quantity> quantity_in(const JsonObject& amounts, std::string_view 
 
 std::string whole_units(const Quantity& quantity) { return fmt::format("{}", quantity.value()); }
 
-void derive_gpu(StartParams& params, std::string_view name, const Quantity& amount) {
-  if (is_gpu_resource(name) && !amount.is_zero() && !params.contains("num-gpus"))
-    params["num-gpus"] = whole_units(amount);
+// Whatever their vendors: SEEN-14.
+void derive_gpus(StartParams& params, const JsonObject& limits) {
+  if (params.contains("num-gpus")) return;
+  Quantity gpus;
+  for (const auto& [name, value] : limits)
+    if (is_gpu_resource(name))
+      if (const auto amount = Quantity::parse(quantity_text(value))) gpus += *amount;
+  if (!gpus.is_zero()) params["num-gpus"] = whole_units(gpus);
 }
 
 bool names_an_accelerator(const CustomResources& resources) {
@@ -82,25 +96,21 @@ bool names_an_accelerator(const CustomResources& resources) {
                              [&](const Accelerator& a) { return resources.contains(a.ray); });
 }
 
-void derive_from_limits(StartParams& params, const JsonObject& limits) {
+void derive_accelerators(StartParams& params, const JsonObject& limits) {
   const auto given = params.find(kResources);
   auto custom = given == params.end() ? CustomResources{} : decode(given->second);
-  if (!custom) return;  // not ours to understand, so nothing is added beside it. spec/03 §3.3
-  bool decided = names_an_accelerator(*custom);
-  StringMap sorted;
-  for (const auto& [name, value] : limits) sorted.emplace(name, quantity_text(value));
-  for (const auto& [name, text] : sorted) {
-    const auto amount = Quantity::parse(text);
-    if (!amount) continue;
-    derive_gpu(params, name, *amount);
-    if (decided || amount->is_zero()) continue;
-    for (const Accelerator& accelerator : kAccelerators) {
-      if (name != accelerator.kubernetes) continue;
-      (*custom)[std::string(accelerator.ray)] = quantity_as_float(text).value_or(0);
-      params[std::string(kResources)] = encode(*custom);
-      decided = true;  // Ray takes one kind of accelerator a node
-    }
+  // Nothing can be added to a text that is not ours to understand (unreadable_resources() tells the
+  // user), and what the user says of accelerators is the last word.
+  if (!custom || names_an_accelerator(*custom)) return;
+  bool added = false;
+  for (const Accelerator& accelerator : kAccelerators) {
+    const auto amount = quantity_in(limits, accelerator.kubernetes);
+    if (!amount || amount->is_zero()) continue;
+    (*custom)[std::string(accelerator.ray)] =
+        quantity_as_float(quantity_text(limits.at(accelerator.kubernetes))).value_or(0);
+    added = true;
   }
+  if (added) params[std::string(kResources)] = encode(*custom);
 }
 
 }  // namespace
@@ -152,13 +162,12 @@ std::optional<double> quantity_as_float(std::string_view text) {
     constexpr std::string_view kDecimal = "num kMGTPE";
     exponent += 3 * (static_cast<int>(kDecimal.find(suffix[0])) - 3);
   }
-  // "1e<n>" read as text is the correctly rounded power of ten; pow() need not be.
-  const double base = std::strtod(digits.c_str(), nullptr) * binary;
-  return exponent == 0 ? base : base * std::strtod(fmt::format("1e{}", exponent).c_str(), nullptr);
+  return std::strtod(fmt::format("{}e{}", digits, exponent).c_str(), nullptr) * binary;
 }
 
 void apply_group_resources(StartParams& params, const kube::StringMap& resources) {
   CustomResources custom;
+  std::optional<Quantity> gpus;
   for (const auto& [name, text] : resources) {
     const auto amount = Quantity::parse(text);
     if (!amount) continue;
@@ -168,11 +177,17 @@ void apply_group_resources(StartParams& params, const kube::StringMap& resources
     else if (key == "memory")
       params["memory"] = whole_units(*amount);
     else if (is_gpu_resource(key))
-      params["num-gpus"] = whole_units(*amount);
+      (gpus ? *gpus : gpus.emplace()) += *amount;
     else
       custom[name] = quantity_as_float(text).value_or(0);
   }
+  if (gpus) params["num-gpus"] = whole_units(*gpus);
   if (!custom.empty()) params[std::string(kResources)] = encode(custom);
+}
+
+bool unreadable_resources(const StartParams& params) {
+  const auto given = params.find(kResources);
+  return given != params.end() && !given->second.empty() && !decode(given->second);
 }
 
 void apply_group_labels(StartParams& params, const kube::StringMap& labels) {
@@ -216,7 +231,8 @@ void derive_from_container(StartParams& params, const JsonObject& ray_container)
     const auto memory = quantity_in(limits, "memory");
     if (memory && !memory->is_zero()) params["memory"] = whole_units(*memory);
   }
-  if (!limits.empty()) derive_from_limits(params, limits);
+  derive_gpus(params, limits);
+  derive_accelerators(params, limits);
 }
 
 std::string ray_start_text(RayNode node, const StartParams& params) {

@@ -33,8 +33,12 @@ void apply_group_labels(StartParams& params, const kube::StringMap& labels);
 /// Flags that every head or worker has unless the user says otherwise; --block always.
 void apply_head_defaults(StartParams& params);
 void apply_worker_defaults(StartParams& params, std::string_view gcs_address);
-/// num-cpus, memory, num-gpus and one accelerator from the Ray container's resources, where absent.
+/// num-cpus, memory, num-gpus and accelerators from the Ray container's resources, where absent.
 void derive_from_container(StartParams& params, const JsonObject& ray_container);
+
+/// True when `resources` is no JSON object of numbers in any of the spellings that are accepted: it
+/// goes to Ray as it is, and accelerators in the container's limits are not added to it. SEEN-12
+bool unreadable_resources(const StartParams& params);
 
 std::string ray_start_text(RayNode node, const StartParams& params);
 
@@ -45,8 +49,8 @@ std::int32_t port_param(const StartParams& params, std::string_view key, std::in
 
 /// An extended resource that Ray counts as a GPU: "….gpu", or an NVIDIA MIG slice.
 bool is_gpu_resource(std::string_view name);
-/// As Kubernetes approximates it: digits × 10^exponent in doubles, so "0.3" is
-/// 0.30000000000000004 and Ray sees the number it always saw. Nothing for what is no quantity.
+/// The nearest double: "0.3" is 0.3, where Kubernetes' own approximation multiplies by 0.1. Nothing
+/// for what is no quantity. SEEN-13
 std::optional<double> quantity_as_float(std::string_view text);
 /// Text of a quantity in JSON (a string or a number); empty for anything else.
 std::string quantity_text(const Json& value);

@@ -1,6 +1,13 @@
 #include "ray/builders/start_params.h"
 
+#include "base/random.h"
+
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
 
 namespace manta::ray {
 namespace {
@@ -37,12 +44,12 @@ TEST(RayStart, FromParametersAndLimits) {
        {},
        with_limits({{"google.com/tpu", "4"}}),
        "ray start  --resources='{\"TPU\":4}' "},
-      {"one accelerator only",
+      {"accelerators of two kinds",
        RayNode::Head,
        {},
        with_limits(
            {{"google.com/tpu", "8"}, {"aws.amazon.com/neuroncore", "4"}, {"nvidia.com/gpu", "1"}}),
-       "ray start --head  --num-gpus=1  --resources='{\"neuron_cores\":4}' "},
+       "ray start --head  --num-gpus=1  --resources='{\"TPU\":8,\"neuron_cores\":4}' "},
       {"merged",
        RayNode::Head,
        {{"resources", "\"{\"custom_resource\":2}\""}},
@@ -53,11 +60,21 @@ TEST(RayStart, FromParametersAndLimits) {
        {{"resources", "'{\"x\":2,\"TPU\":4}'"}},
        with_limits({{"google.com/tpu", "8"}}),
        "ray start --head  --resources='{\"x\":2,\"TPU\":4}' "},
-      {"unreadable stays, and nothing is derived",
+      {"unreadable stays, and GPUs are counted all the same",
        RayNode::Head,
        {{"resources", "{"}},
        with_limits({{"aws.amazon.com/neuroncore", "4"}, {"nvidia.com/gpu", "1"}}),
-       "ray start --head  --resources={ "},
+       "ray start --head  --num-gpus=1  --resources={ "},
+      {"escaped for bash",
+       RayNode::Head,
+       {{"resources", "\"{\\\"x\\\": 1}\""}},
+       with_limits({{"aws.amazon.com/neuroncore", "4"}}),
+       "ray start --head  --resources='{\"neuron_cores\":4,\"x\":1}' "},
+      {"escaped and nothing to add",
+       RayNode::Head,
+       {{"resources", "\"{\\\"x\\\": 1}\""}},
+       with_limits({{"nvidia.com/gpu", "2"}}),
+       "ray start --head  --num-gpus=2  --resources=\"{\\\"x\\\": 1}\" "},
       {"null is no crash",
        RayNode::Head,
        {{"resources", "null"}},
@@ -73,11 +90,11 @@ TEST(RayStart, FromParametersAndLimits) {
        {{"block", "TRUE"}, {"verbose", "False"}, {"x", ""}},
        {},
        "ray start  --block  --x= "},
-      {"first GPU name wins",
+      {"GPUs of two vendors",
        RayNode::Worker,
        {},
        with_limits({{"nvidia.com/gpu", "4"}, {"amd.com/gpu", "1"}}),
-       "ray start  --num-gpus=1 "},
+       "ray start  --num-gpus=5 "},
       {"zero CPU limit falls through to requests",
        RayNode::Worker,
        {},
@@ -105,7 +122,67 @@ TEST(RayStart, GroupResourcesOverwrite) {
       {{"CPU", "500m"}, {"Memory", "1Gi"}, {"GPU", "0"}, {"slots", "0.3"}, {"bad", "many"}});
   EXPECT_EQ(ray_start_text(RayNode::Worker, params),
             "ray start  --memory=1073741824  --num-cpus=1  --num-gpus=0  "
-            "--resources='{\"slots\":0.30000000000000004}' ");
+            "--resources='{\"slots\":0.3}' ");
+}
+
+// What bash makes of a command: its words.
+std::vector<std::string> words_in_bash(const std::string& command) {
+  const std::string script = "for word in " + command + "; do printf '%s\\n' \"$word\"; done";
+  char name[] = "/tmp/start_params_test.XXXXXX";
+  const int file = mkstemp(name);
+  EXPECT_EQ(write(file, script.data(), script.size()), static_cast<ssize_t>(script.size()));
+  close(file);
+  std::vector<std::string> words;
+  if (FILE* pipe = popen((std::string("bash ") + name).c_str(), "r")) {
+    std::string word;
+    for (int c; (c = fgetc(pipe)) != EOF;) {
+      if (c != '\n') {
+        word += static_cast<char>(c);
+        continue;
+      }
+      words.push_back(std::exchange(word, {}));
+    }
+    pclose(pipe);
+  }
+  unlink(name);
+  return words;
+}
+
+// The spellings that KubeRay's users know, as Ray gets them: untouched, and with a TPU added.
+TEST(RayStart, AcceptedSpellingsOfResourcesKeepTheirMeaning) {
+  const char* const spellings[] = {
+      "'{\"a b\":1,\"c\":2.5}'",
+      "\"{\\\"a b\\\": 1, \\\"c\\\": 2.5}\"",
+  };
+  for (const auto* spelling : spellings)
+    for (const bool tpu : {false, true}) {
+      StartParams params = {{"resources", spelling}, {"num-cpus", "3"}};
+      if (tpu) derive_from_container(params, with_limits({{"google.com/tpu", "4"}}));
+      const auto words = words_in_bash(ray_start_text(RayNode::Worker, params));
+      ASSERT_EQ(words.size(), 4u) << spelling;
+      EXPECT_EQ(words[2], "--num-cpus=3");
+      ASSERT_TRUE(words[3].starts_with("--resources=")) << words[3];
+      const auto json = parse_json(std::string_view(words[3]).substr(12));
+      ASSERT_TRUE(json) << words[3];
+      EXPECT_EQ(canonical_json(*json),
+                tpu ? R"({"TPU":4,"a b":1,"c":2.5})" : R"({"a b":1,"c":2.5})");
+    }
+}
+
+TEST(RayStart, GroupResourcesOfAnyNameReachRay) {
+  SeededRandom random(11);
+  for (int round = 0; round < 60; ++round) {
+    std::string name = "r";
+    for (auto n = random.next() % 12; n > 0; --n)
+      name += " '\"$`\\!*;&|<>(){}~#ax"[random.next() % 22];
+    StartParams params;
+    apply_group_resources(params, {{name, "2"}});
+    const auto words = words_in_bash(ray_start_text(RayNode::Worker, params));
+    ASSERT_EQ(words.size(), 3u) << name;
+    const auto json = parse_json(std::string_view(words[2]).substr(12));
+    ASSERT_TRUE(json) << words[2];
+    EXPECT_EQ(*json, (Json{{name, 2}})) << name;
+  }
 }
 
 TEST(RayStart, AQuoteInAResourceNameStaysInsideTheQuotes) {
@@ -128,16 +205,10 @@ TEST(RayStart, Defaults) {
             "--dashboard-agent-listen-port=52365  --labels=a=1,b=2  --metrics-export-port=8080 ");
 }
 
-TEST(QuantityAsFloat, ApproximatesAsKubernetesDoes) {
-  const std::pair<const char*, double> rows[] = {{"0.3", 0.30000000000000004},
-                                                 {"700m", 0.7000000000000001},
-                                                 {"1.5", 1.5},
-                                                 {"250m", 0.25},
-                                                 {"2Ki", 2048},
-                                                 {"1e3", 1000},
-                                                 {"2k", 2000},
-                                                 {"-1", -1},
-                                                 {"1.5Gi", 1610612736}};
+TEST(QuantityAsFloat, IsTheNearestDouble) {
+  const std::pair<const char*, double> rows[] = {
+      {"0.3", 0.3},  {"700m", 0.7}, {"1.5", 1.5}, {"250m", 0.25},       {"2Ki", 2048},
+      {"1e3", 1000}, {"2k", 2000},  {"-1", -1},   {"1.5Gi", 1610612736}};
   for (const auto& [text, want] : rows) EXPECT_EQ(quantity_as_float(text), want) << text;
   EXPECT_FALSE(quantity_as_float("many"));
   EXPECT_FALSE(quantity_as_float(""));

@@ -1,0 +1,117 @@
+#include "controllers/raycluster/notes.h"
+
+#include "kube/quota.h"
+#include "ray/builders/access.h"
+#include "ray/builders/cluster_facts.h"
+#include "ray/labels.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+namespace manta::controllers::raycluster {
+namespace {
+
+// deletionTimestamp has the grace period in it; what is there this much later has no node to end
+// it, or a finalizer.
+constexpr Duration kOverdue = std::chrono::seconds{30};
+
+const kube::PodView* going_head(const RayClusterSeen& seen) {
+  for (const auto& pod : seen.pods)
+    if (is_deleting(*pod) && pod->meta.label(ray::kLabelNodeType) == ray::kNodeTypeHead)
+      return pod.get();
+  return nullptr;
+}
+
+void note_conflicts(const RayClusterSeen& seen, Notes& out) {
+  if (seen.head_service_name_taken)
+    out.push_back({kNameConflict, "ServiceNotOwned",
+                   fmt::format("Service {}/{} belongs to somebody else; rename it, or the "
+                               "RayCluster",
+                               seen.key().namespace_, ray::head_service_name(*seen.cluster))});
+  else if (ray::needs_auth_secret(seen.spec()) && seen.auth_secret &&
+           !seen.auth_secret->has(ray::kAuthTokenKey))
+    out.push_back({kNameConflict, "SecretWithoutToken",
+                   fmt::format("Secret {} has no key {}, so no Ray container can start; rename it, "
+                               "or name another in authOptions.secretName",
+                               seen.auth_secret->meta.key.to_string(), ray::kAuthTokenKey)});
+}
+
+void note_orphans(const RayClusterSeen& seen, Notes& out) {
+  std::set<std::string_view> groups;
+  for (const auto& pod : orphaned_workers(seen)) groups.insert(pod->meta.label(ray::kLabelGroup));
+  if (groups.empty()) return;
+  out.push_back({kOrphanedWorkerGroup, "GroupNotInSpec",
+                 fmt::format("Pods of worker groups that are no longer in the spec run on and are "
+                             "not replaced: {}",
+                             fmt::join(groups, ", "))});
+}
+
+void note_quota(const kube::Failures& failures, Notes& out) {
+  std::vector<std::string> groups;
+  for (const auto& [lane, failure] : failures)
+    if (kube::refused_by_quota(failure.error))
+      groups.push_back(lane.starts_with("group/") ? lane.substr(6) : lane);
+  if (!groups.empty())
+    out.push_back({kQuotaExceeded, "QuotaExceeded",
+                   fmt::format("no room in the quota for Pods of: {}", fmt::join(groups, ", "))});
+}
+
+}  // namespace
+
+Pods orphaned_workers(const RayClusterSeen& seen) {
+  Pods out;
+  for (const auto& pod : pods_of_type(seen.pods, ray::kNodeTypeWorker))
+    if (!is_deleting(*pod) &&
+        std::ranges::find(seen.spec().workerGroupSpecs, pod->meta.label(ray::kLabelGroup),
+                          &ray::WorkerGroupSpec::groupName) == seen.spec().workerGroupSpecs.end())
+      out.push_back(pod);
+  return out;
+}
+
+std::optional<Duration> until_head_is_overdue(const RayClusterSeen& seen, Time now) {
+  const auto* head = going_head(seen);
+  if (!head || now >= *head->meta.deleting + kOverdue) return std::nullopt;
+  return *head->meta.deleting + kOverdue - now;
+}
+
+Notes notes_about(const RayClusterSeen& seen, const Settings& settings,
+                  const kube::PlanContext& context) {
+  Notes out;
+  note_conflicts(seen, out);
+  note_orphans(seen, out);
+  if (!seen.foreign_pods.empty())
+    out.push_back({kForeignPods, "PodsNotOwned",
+                   fmt::format("Pods with this cluster's labels that are not its own do not count: "
+                               "{}",
+                               fmt::join(seen.foreign_pods, ", "))});
+  if (const auto* head = going_head(seen); head && !until_head_is_overdue(seen, context.now))
+    out.push_back({kHeadTerminating, "DeletionPending",
+                   fmt::format("head Pod {} is terminating since {}", head->meta.key.name,
+                               format_rfc3339(*head->meta.deleting))});
+  if (settings.cluster_gates.quota_condition) note_quota(context.failures, out);
+  return out;
+}
+
+void set_notes(std::vector<ray::Condition>& conditions, const Notes& notes, std::int64_t generation,
+               Time now) {
+  for (const auto type : {kInvalidSpec, kNameConflict, kOrphanedWorkerGroup, kForeignPods,
+                          kHeadTerminating, kQuotaExceeded}) {
+    const auto note = std::ranges::find(notes, type, &Note::type);
+    if (note == notes.end()) {
+      ray::remove_condition(conditions, type);
+      continue;
+    }
+    ray::set_condition(conditions,
+                       {.type = std::string(type),
+                        .status = "True",
+                        .observedGeneration = generation,
+                        .reason = std::string(note->reason),
+                        .message = note->message},
+                       now);
+  }
+}
+
+}  // namespace manta::controllers::raycluster
