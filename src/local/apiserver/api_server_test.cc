@@ -3,8 +3,12 @@
 
 #include "base/virtual_loop.h"
 #include "base/yaml.h"
+#include "local/apiserver/rest.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <map>
 
 namespace manta::local {
 namespace {
@@ -183,6 +187,43 @@ TEST(ApiServer, WatchTellsEachChangeOnceAndInOrder) {
   stop.request_stop();
   world.loop.run_ready();
   EXPECT_TRUE(ended);
+}
+
+TEST(ApiServer, AThousandWatchesShareTheirEvents) {
+  World world;
+  for (const auto* name : {"a", "b", "c"}) world.pod(name);
+  const auto kind = world.api.rest().kinds().find("", "v1", "pods");
+  std::vector<std::shared_ptr<Watcher>> watchers;
+  for (int i = 0; i < 1000; ++i)
+    watchers.push_back(*world.api.rest().hub().open(kind, {}, {.send_initial = true}));
+  world.pod("d");
+  std::map<const Json*, int> held;
+  for (auto& watcher : watchers)
+    for (auto item = world.loop.run(watcher->next()); item;
+         item = watcher->queued() > 0 ? world.loop.run(watcher->next()) : std::nullopt)
+      if (item->type == kube::WatchEventType::Added) ++held[item->object.get()];
+  // The last watch holds everything until it is read, so no address is used twice.
+  EXPECT_LE(held.size(), 4u) << "three objects of the state and a change, each parsed once";
+}
+
+TEST(ApiServer, AWatchThatIsNotReadKeepsABoundedText) {
+  World world;
+  const auto kind = world.api.rest().kinds().find("", "v1", "configmaps");
+  const auto watcher = *world.api.rest().hub().open(
+      kind, {.resource_version = std::to_string(world.store->revision())}, {.bookmarks = false});
+  const std::string text(256 << 10, 'x');
+  std::size_t most = 0;
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(world.create(
+        kube::kConfigMaps,
+        fmt::format(R"({{"metadata":{{"name":"m{}"}},"data":{{"a":"{}"}}}})", i, text)));
+    most = std::max(most, watcher->queued_bytes());
+  }
+  EXPECT_LE(most, Watcher::kMaxQueuedBytes + 2 * text.size());
+  ASSERT_TRUE(watcher->error()) << "the reader lists again";
+  EXPECT_EQ(watcher->error()->code, ErrorCode::Expired);
+  while (watcher->queued() > 0) (void)world.loop.run(watcher->next());
+  EXPECT_EQ(watcher->queued_bytes(), 0u);
 }
 
 TEST(ApiServer, WatchFromTooFarBackIsExpired) {

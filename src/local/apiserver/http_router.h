@@ -21,7 +21,8 @@ class HttpRouter {
   ~HttpRouter();
 
   HttpAnswer handle(HttpRequest request);
-  /// One line of a watch stream, newline included.
+  /// One line of a watch stream, newline included. The last plain one is kept: an event that a
+  /// thousand watches hear of is encoded once.
   std::string encode_event(WatchStream& stream, const WatchItem& item);
   std::string encode_error_event(const Error& error);
 
@@ -48,6 +49,8 @@ class HttpRouter {
   Rest& rest_;
   std::unique_ptr<Discovery> discovery_;
   std::unique_ptr<OpenApi> openapi_;
+  WatchItem encoded_item_ = {};  // whose text is encoded_
+  std::string encoded_ = {};
 };
 
 }  // namespace manta::local

@@ -130,16 +130,20 @@ HttpAnswer HttpRouter::watch(const Route& route) {
 }
 
 std::string HttpRouter::encode_event(WatchStream& stream, const WatchItem& item) {
-  std::string object;
+  auto line = [&](const std::string& object) {
+    return fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", event_name(item.type), object);
+  };
   if (stream.table && item.type != kube::WatchEventType::Bookmark)
-    object = dump_json(make_table(*stream.kind, {*item.object}, version_metadata(*item.object),
-                                  rest_.loop().now(), std::exchange(stream.table_header, false),
-                                  "Metadata"));
-  else if (stream.metadata_only && item.type != kube::WatchEventType::Bookmark)
-    object = dump_json(partial(*item.object));
-  else
-    object = dump_json(*item.object);
-  return fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", event_name(item.type), object);
+    return line(dump_json(make_table(*stream.kind, {*item.object}, version_metadata(*item.object),
+                                     rest_.loop().now(), std::exchange(stream.table_header, false),
+                                     "Metadata")));
+  if (stream.metadata_only && item.type != kube::WatchEventType::Bookmark)
+    return line(dump_json(partial(*item.object)));
+  if (item.object != encoded_item_.object || item.type != encoded_item_.type) {
+    encoded_item_ = item;
+    encoded_ = line(dump_json(*item.object));
+  }
+  return encoded_;
 }
 
 std::string HttpRouter::encode_error_event(const Error& error) {

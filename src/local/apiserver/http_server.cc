@@ -4,6 +4,7 @@
 #include "fmt/format.h"
 #include "local/apiserver/http_session.h"
 
+#include <malloc.h>
 #include <openssl/bn.h>
 #include <openssl/ec.h>
 #include <openssl/evp.h>
@@ -14,6 +15,9 @@
 
 namespace manta::local {
 
+/// kubectl's single calls are not worth a walk over the heap; a hundred watches are.
+constexpr int kTrimAfter = 100;
+
 struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   Impl(AsioLoop& l, ApiServer& api, HttpServerOptions given)
       : loop(l),
@@ -23,11 +27,14 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   void serve(ConnectionPtr connection) {
     std::erase_if(connections, [](const auto& weak) { return weak.expired(); });
     connections.push_back(connection);
-    run(context, std::move(connection));
+    run(shared_from_this(), std::move(connection));
   }
-  static task_detail::Detached run(std::shared_ptr<const SessionContext> context,
-                                   ConnectionPtr connection) {
-    co_await serve_http(std::move(context), std::move(connection));
+  static task_detail::Detached run(std::shared_ptr<Impl> self, ConnectionPtr connection) {
+    co_await serve_http(self->context, std::move(connection));
+    if (++self->ended < kTrimAfter) co_return;
+    // A wave of clients has gone; on a later turn, when this one's memory is free as well.
+    self->ended = 0;
+    self->loop.post([] { malloc_trim(0); });
   }
 
   AsioLoop& loop;
@@ -35,6 +42,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   std::shared_ptr<const SessionContext> context;
   std::unique_ptr<Acceptor> acceptor = {};
   std::vector<std::weak_ptr<ServerConnection>> connections = {};
+  int ended = 0;  // connections since memory was last given back
 };
 
 HttpServer::HttpServer(AsioLoop& loop, ApiServer& api, HttpServerOptions options)
@@ -115,7 +123,7 @@ Result<SelfSignedCertificate> make_self_signed_certificate(const std::vector<std
                              reinterpret_cast<const unsigned char*>("manta"), -1, -1, 0);
   X509_set_issuer_name(certificate.get(), subject);
   std::string alternatives =
-      "IP:127.0.0.1,IP:10.96.0.1,DNS:localhost,DNS:kubernetes,DNS:kubernetes.default,DNS:"
+      "IP:127.0.0.1,DNS:localhost,DNS:kubernetes,DNS:kubernetes.default,DNS:"
       "kubernetes.default.svc";
   for (const auto& name : names) {
     const bool ip =
@@ -131,6 +139,22 @@ Result<SelfSignedCertificate> make_self_signed_certificate(const std::vector<std
       !PEM_write_bio_PrivateKey(key_text.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr))
     return problem("writing");
   return SelfSignedCertificate{text_of(certificate_text.get()), text_of(key_text.get())};
+}
+
+Result<void> check_certificate(const std::string& certificate_pem,
+                               const std::string& private_key_pem) {
+  auto memory = [](const std::string& text) {
+    return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+  };
+  const CertPtr certificate(
+      PEM_read_bio_X509(memory(certificate_pem).get(), nullptr, nullptr, nullptr));
+  if (!certificate) return failed(ErrorCode::Invalid, "the certificate cannot be read");
+  const KeyPtr key(
+      PEM_read_bio_PrivateKey(memory(private_key_pem).get(), nullptr, nullptr, nullptr));
+  if (!key) return failed(ErrorCode::Invalid, "the key cannot be read");
+  if (X509_check_private_key(certificate.get(), key.get()) != 1)
+    return failed(ErrorCode::Invalid, "they do not belong together");
+  return {};
 }
 
 }  // namespace manta::local

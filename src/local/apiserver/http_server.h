@@ -45,4 +45,8 @@ struct SelfSignedCertificate {
 Result<SelfSignedCertificate> make_self_signed_certificate(const std::vector<std::string>& names,
                                                            Time now, Random& random);
 
+/// Are these a certificate and its private key, in PEM? Says which one is not.
+Result<void> check_certificate(const std::string& certificate_pem,
+                               const std::string& private_key_pem);
+
 }  // namespace manta::local

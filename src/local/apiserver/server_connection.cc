@@ -2,11 +2,12 @@
 
 #include "base/async.h"
 #include "fmt/format.h"
+#include "local/apiserver/tls_socket.h"
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/write.hpp>
 
 #include <deque>
@@ -51,11 +52,14 @@ class Connection final : public ServerConnection,
 
   Task<Result<std::string>> read_some() override {
     auto self = this->shared_from_this();
-    std::string data(16 * 1024, '\0');
+    // Small while little comes: who watches says nothing for hours.
+    std::string data(read_size_, '\0');
     const auto [error, size] = co_await operation(
         [&](auto handler) { stream_.async_read_some(asio::buffer(data), std::move(handler)); });
     if (error || size == 0) co_return failed(ErrorCode::Unavailable, error.message());
+    read_size_ = size == data.size() ? kMostRead : kLeastRead;
     data.resize(size);
+    data.shrink_to_fit();
     co_return data;
   }
 
@@ -101,13 +105,16 @@ class Connection final : public ServerConnection,
 
   AsioLoop& loop_;
   Stream stream_;
+  static constexpr std::size_t kLeastRead = 1024;
+  static constexpr std::size_t kMostRead = 16 * 1024;
+  std::size_t read_size_ = kLeastRead;
   std::deque<Item> queue_ = {};
   bool writing_ = false;
   bool closed_ = false;
 };
 
 using Plain = Connection<tcp::socket>;
-using Secure = Connection<asio::ssl::stream<tcp::socket>>;
+using Secure = Connection<TlsSocket>;
 
 class TcpAcceptor final : public Acceptor {
  public:
@@ -177,15 +184,14 @@ class TcpAcceptor final : public Acceptor {
                                          std::shared_ptr<asio::ssl::context> context,
                                          tcp::socket socket, std::weak_ptr<Serve> serve) {
     auto connection =
-        std::make_shared<Secure>(loop, asio::ssl::stream<tcp::socket>(std::move(socket), *context));
+        std::make_shared<Secure>(loop, TlsSocket(std::move(socket), context->native_handle()));
     // Who does not finish the handshake is not waited for.
     const auto timer =
         loop.after(std::chrono::seconds{10}, [weak = std::weak_ptr<Secure>(connection)] {
           if (auto live = weak.lock()) live->close();
         });
-    const auto [error, size] = co_await operation([&](auto handler) {
-      connection->stream().async_handshake(asio::ssl::stream_base::server, std::move(handler));
-    });
+    const auto [error, size] = co_await operation(
+        [&](auto handler) { connection->stream().async_handshake(std::move(handler)); });
     loop.cancel(timer);
     if (error) co_return;
     if (auto live = serve.lock()) (*live)(connection);

@@ -5,6 +5,7 @@
 #include "local/apiserver/field_errors.h"
 #include "local/apiserver/json_edit.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace manta::local {
@@ -40,6 +41,33 @@ Watcher::Watcher(Loop& loop, KindPtr kind, std::string prefix, Selection selecti
       selection_(std::move(selection)),
       queue_(loop) {}
 
+Task<std::optional<WatchItem>> Watcher::next() {
+  auto item = co_await queue_.next();
+  if (item) queued_bytes_ -= item->bytes;
+  co_return item;
+}
+
+void Watcher::push(WatchItem item) {
+  queued_bytes_ += item.bytes;
+  queue_.push(std::move(item));
+}
+
+std::shared_ptr<const Json> ParsedObjects::of(const std::string& key, Revision revision,
+                                              std::string_view text) {
+  auto& known = known_[key];
+  if (known.revision == revision)
+    if (auto object = known.object.lock()) return object;
+  auto parsed = parse_json(text);
+  if (!parsed) return nullptr;
+  auto object = std::make_shared<const Json>(std::move(*parsed));
+  known = {revision, object};
+  if (known_.size() > look_at_) {
+    std::erase_if(known_, [](const auto& entry) { return entry.second.object.expired(); });
+    look_at_ = std::max<std::size_t>(64, 2 * known_.size());
+  }
+  return object;
+}
+
 WatchHub::WatchHub(Loop& loop, Store& store) : loop_(loop), store_(store) {
   subscription_ = store_.subscribe([this](const StoreChange& change) {
     std::shared_ptr<const Json> before, after;
@@ -55,7 +83,7 @@ WatchHub::WatchHub(Loop& loop, Store& store) : loop_(loop), store_(store) {
       // there. Counted in changes, not time: an idle store needs no bookmarks and no timer.
       if (watcher->bookmarks_ && change.revision >= watcher->told_ + kBookmarkEvery) {
         watcher->told_ = change.revision;
-        watcher->queue_.push(
+        watcher->push(
             {kube::WatchEventType::Bookmark, bookmark(*watcher->kind_, change.revision, false)});
       }
     }
@@ -83,7 +111,8 @@ void WatchHub::offer(Watcher& watcher, const StoreChange& change,
   const bool was = matches(change.before, before);
   const bool is = matches(change.after, after);
   if (!was && !is) return;
-  if (watcher.queue_.size() >= Watcher::kMaxQueued) {
+  if (watcher.queue_.size() >= Watcher::kMaxQueued ||
+      watcher.queued_bytes_ >= Watcher::kMaxQueuedBytes) {
     // A reader this slow lists again; holding everything for it would cost everyone's memory.
     watcher.error_ = Error{
         .code = ErrorCode::Expired, .message = "the watch fell too far behind", .http_status = 410};
@@ -103,7 +132,8 @@ void WatchHub::offer(Watcher& watcher, const StoreChange& change,
   const auto type = is ? (was ? kube::WatchEventType::Modified : kube::WatchEventType::Added)
                        : kube::WatchEventType::Deleted;
   watcher.told_ = change.revision;
-  watcher.queue_.push({type, converted(*watcher.kind_, object)});
+  const auto& text = is ? change.after : change.before;
+  watcher.push({type, converted(*watcher.kind_, object), text->size()});
 }
 
 Result<void> WatchHub::send_state(Watcher& watcher, bool mark_end) {
@@ -114,15 +144,14 @@ Result<void> WatchHub::send_state(Watcher& watcher, bool mark_end) {
     for (auto& stored : *found) {
       after = stored.key;
       if (!watcher.selection_.may_match(stored.text)) continue;
-      auto object = parse_json(stored.text);
+      const auto object = parsed_.of(stored.key, stored.revision, stored.text);
       if (!object || !watcher.selection_.matches(*object)) continue;
-      watcher.queue_.push({kube::WatchEventType::Added, std::make_shared<const Json>(from_storage(
-                                                            *watcher.kind_, std::move(*object)))});
+      watcher.push({kube::WatchEventType::Added, converted(*watcher.kind_, object)});
     }
     if (found->size() < 256) break;
   }
   if (mark_end)
-    watcher.queue_.push(
+    watcher.push(
         {kube::WatchEventType::Bookmark, bookmark(*watcher.kind_, store_.revision(), true)});
   return {};
 }
@@ -160,12 +189,12 @@ Result<std::shared_ptr<Watcher>> WatchHub::open(KindPtr kind, const kube::WatchR
     }
     for (const auto& change : *changes) {
       std::shared_ptr<const Json> before, after;
+      if (change.after) after = parsed_.of(change.key, change.revision, *change.after);
       offer(*watcher, change, before, after);
     }
     // A watch that has seen nothing for long still learns where the store stands.
     if (options.bookmarks && since < store_.revision())
-      watcher->queue_.push(
-          {kube::WatchEventType::Bookmark, bookmark(*kind, store_.revision(), false)});
+      watcher->push({kube::WatchEventType::Bookmark, bookmark(*kind, store_.revision(), false)});
   }
   watchers_.push_back(watcher);
   return watcher;
