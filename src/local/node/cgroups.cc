@@ -228,7 +228,7 @@ Result<Cgroup> Cgroups::create(const std::string& pod_uid, const std::string& na
   return cgroup;
 }
 
-std::int64_t Cgroups::oom_kills(const Cgroup& cgroup) const {
+std::int64_t Cgroups::oom_kills(const Cgroup& cgroup) {
   for (const auto& folder : cgroup.folders)
     for (const char* file : {"/memory.oom_control", "/memory.events"}) {
       std::istringstream in(slurp(folder + file));
@@ -271,6 +271,10 @@ static void kill_group(const std::string& folder) {
   std::istringstream in(slurp(folder + "/cgroup.procs"));
   for (pid_t pid = 0; in >> pid;)
     if (pid > 1 && pid != getpid()) kill(pid, SIGKILL);
+}
+
+void Cgroups::kill_all(const Cgroup& cgroup) {
+  for (const auto& folder : cgroup.folders) kill_group(folder);
 }
 
 void Cgroups::destroy(const std::vector<std::string>& roots) {

@@ -47,7 +47,9 @@ class Cgroups {
   Result<Cgroup> create(const std::string& pod_uid, const std::string& name,
                         const Resources& resources, bool advise_memory);
   /// How often the kernel killed a process of it for memory.
-  std::int64_t oom_kills(const Cgroup& cgroup) const;
+  static std::int64_t oom_kills(const Cgroup& cgroup);
+  /// SIGKILL for every process in it.
+  static void kill_all(const Cgroup& cgroup);
   void remove(const Cgroup& cgroup) const;
   void remove_pod(const std::string& pod_uid) const;
   /// What a container sees at /sys/fs/cgroup: "controller=folder", or "=folder" for version 2.

@@ -3,16 +3,20 @@
 #include "base/log.h"
 #include "local/node/cgroups.h"
 #include "local/node/netlink.h"
+#include "local/node/run_tool.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/capability.h>
+#include <poll.h>
 #include <sched.h>
-#include <spawn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -27,6 +31,8 @@
 namespace manta::local {
 
 namespace fs = std::filesystem;
+
+constexpr int kSlirpPatienceMs = 10'000;
 
 static bool put(const char* path, const std::string& text) {
   const int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -81,6 +87,56 @@ Result<void> enter_rootless() {
   return netlink->set_up(*lo);
 }
 
+UserNetwork UserNetwork::prepare() {
+  UserNetwork way;
+  int go[2], ready[2];
+  if (pipe2(go, O_CLOEXEC) != 0 || pipe2(ready, O_CLOEXEC) != 0) return way;
+  const int log = memfd_create("slirp4netns", MFD_CLOEXEC);
+  const auto daemon = std::to_string(getpid());
+  const pid_t child = fork();
+  if (child == 0) {
+    // In a session of its own: Ctrl-C in the daemon's terminal is the daemon's to handle.
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    close(go[1]);
+    char word = 0;
+    if (read(go[0], &word, 1) != 1) _exit(0);
+    const int null = open("/dev/null", O_RDONLY);
+    dup2(null, 0);
+    dup2(log, 1);
+    dup2(log, 2);
+    dup2(ready[1], 3);
+    dup2(go[0], 4);  // ends when the daemon does
+    close_range(5, ~0U, 0);
+    execlp("slirp4netns", "slirp4netns", "--configure", "--mtu=1500", "--disable-host-loopback",
+           "--ready-fd=3", "--exit-fd=4", daemon.c_str(), "tap0", nullptr);
+    dprintf(2, "not installed (apt install slirp4netns)");
+    _exit(127);
+  }
+  close(go[0]);
+  close(ready[1]);
+  way.child_ = child;
+  way.go_ = go[1];
+  way.ready_ = ready[0];
+  way.log_ = log;
+  return way;
+}
+
+Result<void> UserNetwork::connect() {
+  if (child_ < 0 || write(go_, "g", 1) != 1)
+    return failed(ErrorCode::Internal, fmt::format("starting slirp4netns: {}", strerror(errno)));
+  pollfd wait = {.fd = ready_, .events = POLLIN, .revents = 0};
+  char word = 0;
+  if (poll(&wait, 1, kSlirpPatienceMs) == 1 && read(ready_, &word, 1) == 1) return {};
+  kill(child_, SIGKILL);
+  waitpid(child_, nullptr, 0);
+  char text[1024];
+  const auto got = pread(log_, text, sizeof text, 0);
+  if (got <= 0) return failed(ErrorCode::Unavailable, "slirp4netns was not ready within 10 s");
+  const std::string said(text, static_cast<std::size_t>(got));
+  return failed(ErrorCode::Unavailable, "slirp4netns: " + said.substr(0, said.find('\n')));
+}
+
 Result<void> own_hosts_file(const std::string& path) {
   std::error_code error;
   fs::copy_file("/etc/hosts", path, fs::copy_options::overwrite_existing, error);
@@ -92,38 +148,40 @@ Result<void> own_hosts_file(const std::string& path) {
   return {};
 }
 
-static int run(std::vector<std::string> words) {
-  std::vector<char*> argv;
-  for (auto& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  for (int fd : {1, 2}) posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_WRONLY, 0);
-  pid_t pid = -1;
-  const int error = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  int status = -1;
-  if (error == 0) waitpid(pid, &status, 0);
-  return status;
-}
-
 static bool filters_bridges() {
   std::ifstream in("/proc/sys/net/bridge/bridge-nf-call-iptables");
   int on = 0;
   return (in >> on) && on != 0;
 }
 
+/// What a firewall must be told of a bridge, as iptables' words after -I FORWARD.
+static std::vector<std::vector<std::string>> firewall_rules(const std::string& bridge) {
+  std::vector<std::vector<std::string>> rules;
+  if (filters_bridges()) rules.push_back({"-i", bridge, "-o", bridge, "-j", "ACCEPT"});
+  // Docker turns the policy around.
+  if (run_tool({"iptables", "-S", "FORWARD"}).output.starts_with("-P FORWARD DROP")) {
+    rules.push_back({"-i", bridge, "-j", "ACCEPT"});
+    rules.push_back(
+        {"-o", bridge, "-m", "conntrack", "--ctstate", "RELATED,ESTABLISHED", "-j", "ACCEPT"});
+  }
+  return rules;
+}
+
+static bool tell_firewall(const std::string& verb, const std::vector<std::string>& rule) {
+  std::vector<std::string> words = {"iptables", verb, "FORWARD"};
+  words.insert(words.end(), rule.begin(), rule.end());
+  return run_tool(std::move(words)).exit_code == 0;
+}
+
 void allow_bridge_traffic(const std::string& bridge) {
-  if (!filters_bridges()) return;
-  if (run({"iptables", "-C", "FORWARD", "-i", bridge, "-o", bridge, "-j", "ACCEPT"}) == 0) return;
-  if (run({"iptables", "-I", "FORWARD", "-i", bridge, "-o", bridge, "-j", "ACCEPT"}) != 0)
-    log::warn("a firewall filters bridges here and could not be told to let Pods through",
-              {{"bridge", bridge}});
+  for (const auto& rule : firewall_rules(bridge))
+    if (!tell_firewall("-C", rule) && !tell_firewall("-I", rule))
+      log::warn("a firewall filters bridges here and could not be told to let Pods through",
+                {{"bridge", bridge}});
 }
 
 void forbid_bridge_traffic(const std::string& bridge) {
-  if (filters_bridges())
-    run({"iptables", "-D", "FORWARD", "-i", bridge, "-o", bridge, "-j", "ACCEPT"});
+  for (const auto& rule : firewall_rules(bridge)) tell_firewall("-D", rule);
 }
 
 bool MachineReport::usable() const {
@@ -227,7 +285,7 @@ MachineReport::Line check_disk(std::string folder) {
 }
 
 MachineReport::Line check_tool(const std::string& name, const std::string& without) {
-  for (const char* folder : {"/usr/local/bin/", "/usr/bin/", "/bin/"})
+  for (const char* folder : {"/usr/local/bin/", "/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/"})
     if (access((folder + name).c_str(), X_OK) == 0) return {name, Level::Fine, folder + name};
   return {name, Level::Note, "missing: " + without};
 }
@@ -237,7 +295,8 @@ MachineReport::Line check_tool(const std::string& name, const std::string& witho
 MachineReport check_machine(const std::string& state_folder) {
   return {{check_kernel(), check_namespaces(), check_network(), check_cgroups(), check_overlay(),
            check_disk(state_folder), check_tool("bash", "/bin/sh runs commands written for it"),
-           check_tool("wget", "Manta stands in for it in probes")}};
+           check_tool("wget", "Manta stands in for it in probes"),
+           check_tool(needs_rootless() ? "slirp4netns" : "nft", "Pods cannot reach the internet")}};
 }
 
 }  // namespace manta::local

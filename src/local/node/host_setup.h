@@ -36,11 +36,32 @@ bool has_one_user();
 /// reached from then on.
 Result<void> enter_rootless();
 
+/// Rootless: a way from this process's network to the host's, by the program slirp4netns.
+///
+///   auto way = UserNetwork::prepare();   // still in the host's network
+///   enter_rootless();
+///   way.connect();                       // lasts as long as this process
+class UserNetwork {
+ public:
+  static UserNetwork prepare();
+  /// Fails when the program is missing, or says why it cannot.
+  Result<void> connect();
+  /// Answers names outside for those who are connected.
+  static constexpr const char* kNameServer = "10.0.2.3";
+
+ private:
+  int child_ = -1;  // the process that waits to become slirp4netns
+  int go_ = -1;     // to it
+  int ready_ = -1;  // from it
+  int log_ = -1;    // what it says
+};
+
 /// Rootless: gives this process (and nobody else) a hosts file of its own at /etc/hosts, kept at
 /// `path`.
 Result<void> own_hosts_file(const std::string& path);
 
-/// Where a firewall filters bridges (Docker's hosts), lets Pods talk to each other. Best effort.
+/// Where a firewall filters bridges or forwarding (Docker's hosts), lets Pods talk to each other
+/// and outside. Best effort.
 void allow_bridge_traffic(const std::string& bridge);
 void forbid_bridge_traffic(const std::string& bridge);
 

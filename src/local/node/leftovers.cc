@@ -5,7 +5,9 @@
 #include "local/node/files.h"
 #include "local/node/helper_process.h"
 #include "local/node/helper_spec.h"
+#include "local/node/host_setup.h"
 #include "local/node/network.h"
+#include "local/node/outbound.h"
 #include "local/node/services.h"
 
 #include <errno.h>
@@ -68,6 +70,10 @@ void remove_leftovers(const NodeOptions& options, const std::string& marker) {
   for (std::string line; std::getline(in, line);)
     if (!line.empty()) roots.push_back(line);
   Cgroups::destroy(roots);
+  if (!needs_rootless()) {
+    close_outbound(marker);
+    forbid_bridge_traffic(PodNetwork::bridge_name(marker));
+  }
   if (auto cleaned = PodNetwork::clean_up(marker);
       !cleaned && cleaned.error().code != ErrorCode::Forbidden)
     log::warn("network devices of an earlier life stay", {{"error", cleaned.error().message}});

@@ -29,7 +29,6 @@ Result<std::uint32_t> AddressPool::take() {
 
 void AddressPool::give_back(std::uint32_t ip) { resting_.push_back(ip); }
 
-static std::string bridge_name(const std::string& id) { return "manta" + id.substr(0, 8); }
 static std::string veth_prefix(const std::string& id) { return "mv" + id.substr(0, 5); }
 
 std::string PodNetwork::veth_name(std::uint32_t pod_ip) const {

@@ -36,6 +36,7 @@ class PodNetwork {
   /// Removes the bridge and every veth of this id, also an earlier life's.
   static Result<void> clean_up(const std::string& id);
 
+  static std::string bridge_name(const std::string& id) { return "manta" + id.substr(0, 8); }
   const Ipv4Net& net() const { return net_; }
   const std::string& bridge() const { return bridge_; }
   std::uint32_t gateway() const { return net_.address + 1; }

@@ -3,9 +3,13 @@
 #include "base/log.h"
 #include "kube/cache.h"
 #include "kube/events.h"
+#include "local/node/dns_message.h"
+#include "local/node/files.h"
 #include "local/node/host_setup.h"
 #include "local/node/leftovers.h"
+#include "local/node/name_server.h"
 #include "local/node/node_object.h"
+#include "local/node/outbound.h"
 #include "local/node/pod_worker.h"
 #include "local/node/service_proxy.h"
 
@@ -73,12 +77,14 @@ struct Node::Impl {
   kube::Cache<NodeServiceView> services;
   kube::Cache<NodeSliceView> slices;
   std::unique_ptr<ServiceProxy> proxy = {};
+  std::unique_ptr<NameServer> name_server = {};
   std::map<std::string, std::unique_ptr<PodWorker>> workers = {};  // by uid
   Scope scope, workers_scope;
   bool names_due = false;
   bool stopping = false;
 
   Result<void> prepare_host();
+  void open_way_out();
   Task<Result<void>> register_node();
   Task<void> keep_alive(std::stop_token stop);
   Task<void> renew_lease();
@@ -151,6 +157,7 @@ Result<void> Node::Impl::prepare_host() {
     warnings.push_back(fmt::format("Pods have no network of their own (hostNetwork works): {}",
                                    network.error().message));
   if (context.network && !options().rootless) allow_bridge_traffic(context.network->bridge());
+  if (context.network && options().outbound) open_way_out();
 
   machine = read_machine(options().state_folder);
   if (options().cpu_milli > 0) machine.cpu_milli = options().cpu_milli;
@@ -158,6 +165,29 @@ Result<void> Node::Impl::prepare_host() {
   context.facts = {machine.address, machine.cpu_milli, machine.memory};
   for (const auto& warning : warnings) log::warn(warning);
   return {};
+}
+
+/// Pods work without it; what is missing is a warning.
+void Node::Impl::open_way_out() {
+  const auto& network = *context.network;
+  const auto opened = open_outbound(marker, network.bridge(), network.net());
+  if (!opened) {
+    warnings.push_back(fmt::format("Pods cannot reach the internet: {}", opened.error().message));
+    return;
+  }
+  auto upstream = [servers = options().name_servers] {
+    return servers.empty() ? parse_name_servers(read_file("/etc/resolv.conf").value_or(""))
+                           : servers;
+  };
+  const auto address = format_ipv4(network.gateway());
+  auto server = NameServer::start(loop, {address, options().cluster_domain, std::move(upstream)});
+  if (server) {
+    name_server = std::move(*server);
+    context.name_server = address;
+  } else {
+    warnings.push_back(
+        fmt::format("Pods cannot resolve names of the internet: {}", server.error().message));
+  }
 }
 
 Task<Result<void>> Node::start() {
@@ -203,11 +233,8 @@ Task<void> Node::stop() {
   self.scope.request_stop();
   co_await self.scope.join();
   if (self.proxy != nullptr) self.proxy->stop();
-  if (!self.marker.empty() && self.lock) {
-    remove_leftovers(self.options(), self.marker);
-    if (self.context.network && !self.options().rootless)
-      forbid_bridge_traffic(self.context.network->bridge());
-  }
+  self.name_server.reset();
+  if (!self.marker.empty() && self.lock) remove_leftovers(self.options(), self.marker);
   self.workers.clear();
 }
 
@@ -342,9 +369,9 @@ void Node::Impl::update_names() {
   const auto all_services = all_of(services);
   const auto all_slices = all_of(slices);
   proxy->update(proxy_rules(all_services, all_slices));
-  if (auto written = write_host_names(
-          options(), marker, service_hosts(all_services, all_slices, "", options().cluster_domain));
-      !written)
+  const auto names = service_hosts(all_services, all_slices, "", options().cluster_domain);
+  if (name_server != nullptr) name_server->update(names);
+  if (auto written = write_host_names(options(), marker, names); !written)
     log::warn("Service names are not in the host's hosts file",
               {{"error", written.error().message}});
 }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace manta::local {
 
@@ -18,6 +19,12 @@ struct NodeOptions {
   std::string executable = {};
   bool rootless = false;         // enter_rootless() was called; found out at start() anyway
   std::string pod_network = {};  // "10.244.0.0/16"; empty: a free 10.x.0.0/16
+  /// Pods reach what this process reaches: its traffic is forwarded, and names outside resolve.
+  bool outbound = true;
+  /// Whom to ask for names outside; empty: the servers of /etc/resolv.conf.
+  std::vector<std::string> name_servers = {};
+  /// Shown at /etc/pip.conf in containers of Python environments; empty: none.
+  std::string pip_config = {};
   std::string cluster_domain = "cluster.local";
   /// Keep Service names in the host's /etc/hosts while running. Rootless: in a copy that only this
   /// process sees there.

@@ -69,6 +69,14 @@ Task<void> PodWorker::run_container(std::size_t index) {
   co_await watch(spec, index, instance);
 }
 
+static bool needs_more_memory(const ImageRoot& image, const std::vector<std::string>& command,
+                              const Resources& resources) {
+  return !image.needy_words.empty() && resources.memory_limit &&
+         *resources.memory_limit < image.needed_memory &&
+         std::ranges::any_of(
+             command, [&](const auto& word) { return word.contains(image.needy_words); });
+}
+
 /// Everything that can fail before there is a process.
 Task<std::optional<PodWorker::Problem>> PodWorker::prepare(
     Spec spec, std::size_t index, std::shared_ptr<ContainerInstance> instance, HelperSpec& helper) {
@@ -127,6 +135,9 @@ Task<std::optional<PodWorker::Problem>> PodWorker::prepare(
       {.source = node_.pod_folder(spec->meta.uid) + "/etc-hosts", .target = "/etc/hosts"});
   helper.mounts.push_back({.source = instance->message_file, .target = c.termination_path});
   helper.mounts.push_back({.source = resolver_file(), .target = "/etc/resolv.conf"});
+  if (image->kind == ImageRoot::Kind::Venv && !node_.options.pip_config.empty())
+    helper.mounts.push_back(
+        {.source = node_.options.pip_config, .target = "/etc/pip.conf", .read_only = true});
   helper.root.files.push_back({"/etc/hostname", spec->hostname + "\n"});
   helper.mounts.insert(helper.mounts.end(), mounts->begin(), mounts->end());
   for (auto& again : restore_hidden(helper.root, *mounts))
@@ -140,12 +151,22 @@ Task<std::optional<PodWorker::Problem>> PodWorker::prepare(
   process.oom_score_adj = oom_score_adj(*spec, c, node_.facts.memory);
 
   if (node_.cgroups.available()) {
-    auto cgroup = node_.cgroups.create(spec->meta.uid, fmt::format("{}-{}", c.name, run),
-                                       c.resources, node_.options.advise_memory_limits);
+    auto resources = c.resources;
+    if (needs_more_memory(*image, process.argv, resources)) {
+      event(kube::EventType::Warning, "MemoryLimitRaised",
+            fmt::format("Container {} may have {} MiB of memory, and `{}` needs {} MiB to start: "
+                        "that is its limit now",
+                        c.name, *resources.memory_limit >> 20, image->needy_words,
+                        image->needed_memory >> 20));
+      resources.memory_limit = image->needed_memory;
+    }
+    auto cgroup = node_.cgroups.create(spec->meta.uid, fmt::format("{}-{}", c.name, run), resources,
+                                       node_.options.advise_memory_limits);
     if (!cgroup) co_return Problem{"CreateContainerError", cgroup.error().message};
     instance->cgroup = std::move(*cgroup);
     helper.cgroup_procs = instance->cgroup.procs_files();
     helper.root.cgroups = node_.cgroups.views(instance->cgroup);
+    instance->oom = OomWatch::start(node_.loop, instance->cgroup);
   }
   auto log = ContainerLog::open(
       node_.loop,
@@ -196,6 +217,7 @@ Task<void> PodWorker::watch(Spec spec, std::size_t index,
     scope_.spawn("postStart", run_post_start(spec, index, instance));
   }
   instance->live = false;
+  instance->oom.reset();
   instance->probes.request_stop();
   // What a runaway child may still write is not waited for.
   const auto patience =
@@ -240,7 +262,7 @@ void PodWorker::ended_with(const PodSpec& spec, std::size_t index, ContainerInst
     ending.reason = "StartError";
     ending.message = fmt::format("failed to start container \"{}\": {}", c.name, end.error);
     event(kube::EventType::Warning, "Failed", fmt::format("Error: {}", ending.message));
-  } else if (ending.exit_code != 0 && node_.cgroups.oom_kills(instance.cgroup) > 0) {
+  } else if (ending.exit_code != 0 && Cgroups::oom_kills(instance.cgroup) > 0) {
     ending.reason = "OOMKilled";
   } else {
     ending.reason = ending.exit_code == 0 ? "Completed" : "Error";

@@ -251,8 +251,9 @@ std::string PodWorker::resolver_file() const {
   return node_.pod_folder(spec_->meta.uid) + "/resolv.conf";
 }
 
-/// Names that the hosts file lacks are asked of the Pod's own loopback, where nobody listens: they
-/// fail at once. The host's name servers cannot be reached from a Pod, and resolvers that ask them
+/// The node's name server, if there is one. Else names that the hosts file lacks are asked of the
+/// Pod's own loopback, where nobody listens, and fail at once. The host's name servers cannot be
+/// reached from a Pod then, and resolvers that ask them
 /// for what no hosts file can say (c-ares: SRV, TXT, AAAA) would hang for their timeouts; `ray
 /// health-check` does. (The bridge's address would do less well: the kernel limits how often it
 /// says "unreachable" to others.)
@@ -261,6 +262,10 @@ void PodWorker::write_resolver_file() const {
   std::string text;
   if (spec_->host_network || !node_.network) {
     text = read_file("/etc/resolv.conf").value_or("");
+  } else if (string_at(pod, {"spec", "dnsPolicy"}) != "None" && !node_.name_server.empty()) {
+    text = fmt::format(
+        "search {0}.svc.{1} svc.{1} {1}\nnameserver {2}\noptions timeout:3 attempts:2\n",
+        spec_->meta.key.namespace_, node_.options.cluster_domain, node_.name_server);
   } else if (string_at(pod, {"spec", "dnsPolicy"}) != "None") {
     text = "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n";
   }

@@ -19,6 +19,7 @@
 #include "local/node/lifecycle.h"
 #include "local/node/network.h"
 #include "local/node/node_options.h"
+#include "local/node/oom_watch.h"
 #include "local/node/probe_state.h"
 #include "local/node/services.h"
 #include "local/node/status.h"
@@ -46,6 +47,7 @@ struct NodeContext {
   std::optional<PodNetwork> network = {};
   NodeFacts facts = {};
   std::string host_network_ip = {};
+  std::string name_server = {};  // of Pods; empty: names outside do not resolve
   std::function<std::vector<ServiceEnv>(std::string_view)> services = {};
   std::function<std::vector<HostsEntry>(std::string_view)> hosts = {};
 
@@ -60,6 +62,7 @@ struct ContainerInstance {
   std::shared_ptr<ContainerLog> log = {};
   ContainerEntry entry = {};
   Cgroup cgroup = {};
+  std::unique_ptr<OomWatch> oom = {};
   std::string folder = {};
   std::string message_file = {};
   std::stop_source probes = {};

@@ -6,6 +6,8 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
+#include <errno.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <set>
@@ -92,14 +94,18 @@ class Relay : public std::enable_shared_from_this<Relay> {
 struct ServiceProxy::Listener : std::enable_shared_from_this<ServiceProxy::Listener> {
   explicit Listener(AsioLoop& loop) : acceptor(loop.context()) {}
 
-  error_code open(const std::string& ip, int port) {
+  error_code open(const Place& place) {
     error_code error;
-    const auto address = ip.empty() ? asio::ip::address(asio::ip::address_v4::any())
-                                    : asio::ip::make_address(ip, error);
+    const auto address = place.ip.empty() ? asio::ip::address(asio::ip::address_v4::any())
+                                          : asio::ip::make_address(place.ip, error);
     if (error) return error;
-    const tcp::endpoint at(address, static_cast<std::uint16_t>(port));
+    const tcp::endpoint at(address, static_cast<std::uint16_t>(place.port));
     acceptor.open(at.protocol(), error);
     if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error && !place.device.empty() &&
+        setsockopt(acceptor.native_handle(), SOL_SOCKET, SO_BINDTODEVICE, place.device.data(),
+                   static_cast<socklen_t>(place.device.size())) != 0)
+      error = error_code(errno, boost::system::system_category());
     if (!error) acceptor.bind(at, error);
     if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
     if (error) {
@@ -127,16 +133,21 @@ struct ServiceProxy::Listener : std::enable_shared_from_this<ServiceProxy::Liste
 ServiceProxy::ServiceProxy(AsioLoop& loop, PodNetwork* network) : loop_(loop), network_(network) {}
 ServiceProxy::~ServiceProxy() { stop(); }
 
+std::vector<ServiceProxy::Place> ServiceProxy::places_of(const ProxyRule& rule) const {
+  if (rule.ip.empty()) return {{rule.ip, rule.port}};
+  if (network_ == nullptr) return {};
+  return {{rule.ip, rule.port, network_->bridge()}, {rule.ip, rule.port, "lo"}};
+}
+
 void ServiceProxy::update(const std::vector<ProxyRule>& rules) {
-  std::map<std::pair<std::string, int>, const ProxyRule*> wanted;
+  std::map<Place, const ProxyRule*> wanted;
   std::set<std::string> ips, had;
   for (const auto& rule : rules) {
-    if (!rule.ip.empty() && network_ == nullptr) continue;
-    wanted[{rule.ip, rule.port}] = &rule;
+    for (auto& place : places_of(rule)) wanted[std::move(place)] = &rule;
     ips.insert(rule.ip);
   }
   for (auto it = listeners_.begin(); it != listeners_.end();) {
-    had.insert(it->first.first);
+    had.insert(it->first.ip);
     if (wanted.contains(it->first)) {
       ++it;
       continue;
@@ -148,18 +159,20 @@ void ServiceProxy::update(const std::vector<ProxyRule>& rules) {
   for (const auto& ip : had)
     if (!ip.empty() && !ips.contains(ip) && network_ != nullptr)
       (void)network_->remove_service_address(ip);
-  for (const auto& [where, rule] : wanted) {
-    auto& listener = listeners_[where];
+  for (const auto& [place, rule] : wanted) {
+    auto& listener = listeners_[place];
     if (listener == nullptr) listener = std::make_shared<Listener>(loop_);
     listener->targets = rule->targets;
     if (listener->acceptor.is_open()) continue;
-    if (!where.first.empty())
-      if (auto added = network_->add_service_address(where.first); !added)
+    if (!place.ip.empty())
+      if (auto added = network_->add_service_address(place.ip); !added)
         log::warn("cannot offer a Service's address",
-                  {{"ip", where.first}, {"error", added.error().message}});
-    if (const auto error = listener->open(where.first, where.second); error)
-      log::warn("cannot listen for a Service",
-                {{"ip", where.first}, {"port", where.second}, {"error", error.message()}});
+                  {{"ip", place.ip}, {"error", added.error().message}});
+    if (const auto error = listener->open(place); error)
+      log::warn("cannot listen for a Service", {{"ip", place.ip},
+                                                {"port", place.port},
+                                                {"device", place.device},
+                                                {"error", error.message()}});
     else
       listener->accept();
   }

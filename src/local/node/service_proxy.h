@@ -1,5 +1,9 @@
 // Cluster IPs and node ports: listens where Services say and passes TCP connections on to their
 // ready endpoints, round robin.
+//
+// A cluster IP is listened on by device: on the bridge for Pods, on the loopback for the host's
+// programs. So several nodes on one machine may have the same cluster IPs, and each Pod reaches the
+// Service of its own.
 #pragma once
 
 #include "base/asio_loop.h"
@@ -25,9 +29,16 @@ class ServiceProxy {
 
  private:
   struct Listener;
+  struct Place {
+    std::string ip = {};  // empty: every address
+    int port = 0;
+    std::string device = {};  // empty: every device
+    auto operator<=>(const Place&) const = default;
+  };
+  std::vector<Place> places_of(const ProxyRule& rule) const;
   AsioLoop& loop_;
   PodNetwork* network_;
-  std::map<std::pair<std::string, int>, std::shared_ptr<Listener>> listeners_ = {};
+  std::map<Place, std::shared_ptr<Listener>> listeners_ = {};
 };
 
 }  // namespace manta::local
