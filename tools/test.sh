@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Unit tests under ASan+UBSan, integration tests, end-to-end tests with real Ray. Ends with one line
+# Unit tests under ASan+UBSan, integration tests, charts and docs, end-to-end tests with real Ray. Ends with one line
 # "N passed, N failed, N skipped" over all of them. Tests with real processes depend on how busy the machine
 # is, so what failed runs once more; what only then passes is named on a line that starts with FLAKY.
-#   tools/test.sh [unit] [integration] [e2e]     (default: all)
+#   tools/test.sh [unit] [integration] [install] [e2e]     (default: all)
 set -uo pipefail
 cd "$(dirname "$0")/.."
-parts=("$@"); [ ${#parts[@]} -gt 0 ] || parts=(unit integration e2e)
+parts=("$@"); [ ${#parts[@]} -gt 0 ] || parts=(unit integration install e2e)
 passed=0 failed=0 skipped=0
 
 # Adds up what a gtest binary says of itself; a crash counts as a failure.
@@ -32,6 +32,22 @@ run_gtest() {
   rm -f "$out"
 }
 
+# Adds up what pytest says of itself; no result at all counts as a failure.
+run_pytest() {
+  local out first ok bad err skip; out=$(mktemp)
+  python3 -m pytest -q -rsf "$@" 2>&1 | tee "$out"
+  if [ "${PIPESTATUS[0]}" = 1 ]; then
+    first=$(grep -oE '[0-9]+ passed' "$out" | tail -1 | cut -d' ' -f1)
+    echo "FLAKY if these pass now:"; python3 -m pytest -q --last-failed "$@" 2>&1 | tee "$out"
+    [ "${PIPESTATUS[0]}" != 0 ] || passed=$((passed + ${first:-0}))
+  fi
+  count() { grep -oE "[0-9]+ $1" "$out" | tail -1 | cut -d' ' -f1; }
+  ok=$(count passed) bad=$(count failed) err=$(count error) skip=$(count skipped)
+  [ -n "$ok$bad$err$skip" ] || err=1
+  passed=$((passed + ${ok:-0})) failed=$((failed + ${bad:-0} + ${err:-0})) skipped=$((skipped + ${skip:-0}))
+  rm -f "$out"
+}
+
 for part in "${parts[@]}"; do
   case $part in
     unit)
@@ -42,21 +58,11 @@ for part in "${parts[@]}"; do
       # Optimised: its laws run the operator through thousands of faulty lives.
       tools/build.sh release integration_test || exit 1
       run_gtest build/bin/integration_test ;;
+    install) run_pytest tests/install -k 'chart or kustomize or docs' ;;  # the rest wants an API server: .ci/run
     e2e)
-      out=$(mktemp)
       export MANTA_BIN="$PWD/build/bin/manta"
-      python3 -m pytest -q -rsf tests/e2e 2>&1 | tee "$out"
-      if [ "${PIPESTATUS[0]}" = 1 ]; then
-        first=$(grep -oE '[0-9]+ passed' "$out" | tail -1 | cut -d' ' -f1)
-        echo "FLAKY if these pass now:"; python3 -m pytest -q --last-failed tests/e2e 2>&1 | tee "$out"
-        [ "${PIPESTATUS[0]}" != 0 ] || passed=$((passed + ${first:-0}))
-      fi
-      count() { grep -oE "[0-9]+ $1" "$out" | tail -1 | cut -d' ' -f1; }
-      ok=$(count passed) bad=$(count failed) err=$(count error) skip=$(count skipped)
-      [ -n "$ok$bad$err$skip" ] || err=1
-      passed=$((passed + ${ok:-0})) failed=$((failed + ${bad:-0} + ${err:-0})) skipped=$((skipped + ${skip:-0}))
-      rm -f "$out" ;;
-    *) echo "test.sh: unknown part '$part' (unit, integration, e2e)" >&2; exit 2 ;;
+      run_pytest tests/e2e ;;
+    *) echo "test.sh: unknown part '$part' (unit, integration, install, e2e)" >&2; exit 2 ;;
   esac
 done
 echo "$passed passed, $failed failed, $skipped skipped"
