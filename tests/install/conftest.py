@@ -2,7 +2,8 @@
 
 Tools are looked for in $MANTA_TOOLS/bin (default ~/.cache/manta-tools/bin), where tools/setup.sh puts helm,
 prometheus and promtool, then on the path. LAB names the folder with lab.py (default: ../shared/conformance); tests
-that need it are skipped where it is not. MANAGER_BIN names the operator (default: build/bin/manager).
+that need it are skipped where it is not. MANAGER_BIN names the operator (default:
+build/bin/manager), MANTA_CRDS the folder of its CRDs (default: deploy/crd).
 """
 import functools
 import json
@@ -21,6 +22,7 @@ from cluster import FOREIGN, Cluster
 TOP = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
 CONFORMANCE = pathlib.Path(os.environ.get("LAB", TOP.parent / "shared/conformance"))
+CRDS = pathlib.Path(os.environ.get("MANTA_CRDS", DEPLOY / "crd"))
 MANAGER = pathlib.Path(os.environ.get("MANAGER_BIN", TOP / "build/bin/manager")).resolve()
 TOOLS = pathlib.Path(os.environ.get("MANTA_TOOLS", pathlib.Path.home() / ".cache/manta-tools")) / "bin"
 os.environ["PATH"] = f"{TOOLS}:{os.environ['PATH']}"
@@ -86,7 +88,14 @@ def cluster():
         yield running
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "server: needs a real API server, and minutes")
+
+
 def pytest_collection_modifyitems(items):
+    for item in items:
+        if "cluster" in item.fixturenames:
+            item.add_marker("server")
     if shutil.which("helm") is None:
         for item in items:
             item.add_marker(pytest.mark.skip(reason="no helm (tools/setup.sh builds it)"))

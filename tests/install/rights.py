@@ -11,6 +11,7 @@ look after those. Ends with "N passed, N failed".
 import argparse
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ import time
 import yaml
 
 from cluster import FOREIGN, Cluster
-from conftest import DEPLOY, MANAGER, TOP, helm_template
+from conftest import CRDS, DEPLOY, MANAGER, TOP, helm_template
 
 RIGHTS = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 # Everything at once: each scenario starts the operator with other flags.
@@ -52,7 +53,7 @@ def granted():
 
 def conform(cluster, operator, only, jobs, logs):
     """Names of the scenarios that passed and that failed."""
-    command = ["python3", cluster.conformance / "conform.py", "--crds", DEPLOY / "crd", "--operator", operator, "--golden",
+    command = ["python3", cluster.conformance / "conform.py", "--crds", CRDS, "--operator", operator, "--golden",
                cluster.conformance / "golden", "--deviations", TOP / "tests/conformance/deviations.yaml", "--logs", logs,
                "--jobs", jobs, "--only", only, cluster.conformance / "scenarios"]
     process = subprocess.Popen(cluster.command(*command), env=cluster.environment(), text=True, stdout=subprocess.PIPE)
@@ -87,7 +88,7 @@ def beyond_the_scenarios(cluster, operator, logs):
     try:
         cluster.apply([ray_cluster("routed", enableIngress=True), job], "--namespace", "beyond")
         deadline = time.monotonic() + 60
-        while wanted - {c[:3] for c in cluster.calls()} and time.monotonic() < deadline:
+        while wanted - {c[:3] for c in cluster.calls()} and time.monotonic() < deadline and process.poll() is None:
             for pod in cluster.get("pods", "--namespace", "beyond")["items"]:
                 cluster.kubectl("patch", "pod", pod["metadata"]["name"], "--namespace", "beyond", "--subresource=status",
                                 "--type=merge", "-p", READY, check=False)
@@ -123,6 +124,7 @@ def main():
     ap.add_argument("--jobs", default=6)
     ap.add_argument("--logs", default=tempfile.mkdtemp(prefix="manta-rights-"))
     a = ap.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the API server goes with us
     passing = [line for line in (TOP / "tests/conformance/passing.txt").read_text().splitlines()
                if line and not line.startswith("#")]
     with Cluster(a.conformance) as cluster:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from conftest import DEPLOY, documents, helm_template, kustomize, values_file
+from conftest import CRDS, DEPLOY, documents, helm_template, kustomize, values_file
 
 CRDS = {"rayclusters.ray.io", "raycronjobs.ray.io", "rayjobs.ray.io", "rayservices.ray.io"}
 POD = {"labels": {"a": "b"}, "annotations": {"c": "d"}, "nodeSelector": {"e": "f"},
@@ -88,7 +88,7 @@ def present(cluster, o):
 def installed(cluster, tmp_path_factory):
     """helm, on the cluster, with the operator's CRDs there."""
     cluster.kubectl("create", "namespace", "kuberay-system", check=False)
-    cluster.kubectl("apply", "--server-side", "-f", DEPLOY / "crd")
+    cluster.kubectl("apply", "--server-side", "-f", CRDS)
 
     def helm(*args, values=None, **kwargs):
         given = []

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import DEPLOY, MANAGER, run
+from conftest import CRDS, DEPLOY, MANAGER, run
 from rights import grant
 
 LIMIT = 30 * 1000 * 1000
@@ -60,7 +60,7 @@ def fetch(cluster, url):
 
 def test_leads_in_a_cluster(cluster, root, contained):
     """As the Deployment runs it: ServiceAccount, read-only root, leader election."""
-    cluster.kubectl("apply", "--server-side", "-f", DEPLOY / "crd")
+    cluster.kubectl("apply", "--server-side", "-f", CRDS)
     kubeconfig = json.loads(grant(cluster).read_text())
     account = root / "var/run/secrets/kubernetes.io/serviceaccount"
     account.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ import urllib.parse
 import pytest
 import yaml
 
-from conftest import DEPLOY, MANAGER, TOOLS, TOP, documents, run
+from conftest import CRDS, DEPLOY, MANAGER, TOOLS, TOP, documents, run
 from rights import grant, ray_cluster
 
 DASHBOARDS = sorted((DEPLOY / "grafana").glob("*.json"))
@@ -130,7 +130,7 @@ def test_alert(alert, firing, silent, tmp_path):
 def prometheus(cluster, tmp_path_factory):
     """Asks a Prometheus that scrapes an operator with some objects: a function from expression to samples."""
     folder = tmp_path_factory.mktemp("prometheus")
-    cluster.kubectl("apply", "--server-side", "-f", DEPLOY / "crd")
+    cluster.kubectl("apply", "--server-side", "-f", CRDS)
     cluster.kubectl("create", "namespace", "scraped", check=False)
     cluster.apply([ray_cluster("c")], "--namespace", "scraped")
     spec = ray_cluster("x")["spec"]
@@ -161,7 +161,7 @@ def prometheus(cluster, tmp_path_factory):
 
     def until(expr):
         deadline = time.monotonic() + 90
-        while time.monotonic() < deadline:
+        while time.monotonic() < deadline and not any(p.poll() is not None for p in processes):
             try:
                 if ask(expr):
                     return

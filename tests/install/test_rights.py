@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from conftest import DEPLOY, helm_template
+from conftest import CRDS, helm_template
 from rights import RIGHTS, grant, granted, ray_cluster
 
 KINDS = ["raycluster", "rayjob", "rayservice", "raycronjob"]
@@ -11,7 +11,7 @@ KINDS = ["raycluster", "rayjob", "rayservice", "raycronjob"]
 
 @pytest.fixture(scope="module")
 def account(cluster):
-    cluster.kubectl("apply", "--server-side", "-f", DEPLOY / "crd")
+    cluster.kubectl("apply", "--server-side", "-f", CRDS)
     cluster.kubectl("create", "namespace", "rights", check=False)
     return grant(cluster)
 

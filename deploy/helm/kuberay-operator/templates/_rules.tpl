@@ -179,6 +179,7 @@
   resources:
   - raycronjobs
   verbs:
+  - create
   - get
   - list
   - watch
@@ -198,6 +199,7 @@
   resources:
   - rayservices
   verbs:
+  - create
   - get
   - list
   - patch

@@ -1,0 +1,90 @@
+"""Every documented value of every chart has an effect, and every value is documented."""
+import sys
+
+import pytest
+import yaml
+
+from conftest import DEPLOY, TOP, helm_template
+
+sys.path.insert(0, str(TOP / "tools"))
+from gen_deploy import documented_values  # noqa: E402
+
+CHARTS = [p.name for p in sorted((DEPLOY / "helm").iterdir())]
+# What a value needs beside it to be seen.
+BESIDE = {
+    "nameOverride": {"fullnameOverride": ""},
+    "serviceAccount.create": {}, "logging.fileName": {"logging.baseDir": "/l"}, "logging.baseDir": {"logging.fileName": "f"},
+    "logging.sizeLimit": {"logging.baseDir": "/l", "logging.fileName": "f"},
+    "crNamespacedRbacEnable": {"singleNamespaceInstall": True},
+    **{f"configuration.{k}": {"configuration.enabled": True} for k in (
+        "defaultContainerEnvs", "defaultPodAnnotations", "defaultPodLabels", "headSidecarContainers",
+        "workerSidecarContainers")},
+    **{f"metrics.serviceMonitor.{k}": {"metrics.serviceMonitor.enabled": True} for k in (
+        "interval", "honorLabels", "additionalLabels", "namespace")},
+    **{f"ingress.{k}": {"ingress.enabled": True} for k in ("annotations", "className", "tls")},
+    "route.annotations": {"route.enabled": True},
+}
+# Values that only some content has an effect of.
+CONTENT = {"gcsFaultTolerance.enabled": True, "featureGates": [{"name": "G", "enabled": True}],
+           "containerPort": [{"name": "http", "containerPort": 9}], "env": [{"name": "A", "value": "1"}],
+           "service.ports": [{"name": "http", "port": 1, "targetPort": 2}], "security": None,
+           "additionalWorkerGroups": {"g": {}}, "kubeClient.qps": 7.5}
+
+
+def load(chart):
+    text = (DEPLOY / "helm" / chart / "values.yaml").read_text()
+    return yaml.safe_load(text), documented_values(text)
+
+
+def other_than(default):
+    """A value of the same type."""
+    if isinstance(default, bool):
+        return not default
+    if isinstance(default, (int, float)):
+        return default + 2
+    if isinstance(default, list):
+        return [{"name": "other"}]
+    return {"other": "x"} if isinstance(default, dict) else "other"
+
+
+def nested(flat):
+    out = {}
+    for path, value in flat.items():
+        *parents, last = path.split(".")
+        at = out
+        for key in parents:
+            at = at.setdefault(key, {})
+        at[last] = value
+    return out
+
+
+CASES = [(chart, path) for chart in CHARTS for path, _ in load(chart)[1]]
+
+
+@pytest.mark.parametrize("chart, path", CASES)
+def test_documented_value_has_an_effect(chart, path):
+    default = load(chart)[0]
+    for key in path.split("."):
+        default = default[key]
+    beside = BESIDE.get(path, {})
+    changed = {**beside, path: CONTENT.get(path, other_than(default))}
+    plain, other = (helm_template(chart, nested(v), release="r", check=False) for v in (beside, changed))
+    assert not isinstance(other, str), other
+    assert plain != other
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_every_value_is_documented(chart):
+    values, documented = load(chart)
+    known = {path for path, _ in documented}
+
+    def undocumented(at, path=()):
+        for key, value in at.items():
+            here = ".".join((*path, key))
+            if here in known:
+                continue
+            if isinstance(value, dict) and value:
+                yield from undocumented(value, (*path, key))
+            else:
+                yield here
+    assert set(undocumented(values)) <= {"cors"}
