@@ -7,16 +7,14 @@ file, feature gates and environment variables from the source. Words for the las
 
 Needs a built operator: build/bin/manager, or MANAGER_BIN.
 """
-import argparse
 import os
-import pathlib
 import re
 import subprocess
-import sys
 
 import yaml
 
-TOP = pathlib.Path(__file__).resolve().parents[1]
+from generated import TOP, write_or_check
+
 MANAGER = os.environ.get("MANAGER_BIN", TOP / "build/bin/manager")
 PAGE = TOP / "docs/configuration.md"
 MARK = "<!-- below: written by tools/gen_config_docs.py -->"
@@ -92,19 +90,9 @@ def tables():
     return text + "## Environment\n\n" + table(["variable", ""], [[f"`{n}`", said[n]] for n in names])
 
 
-def main():
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--check", action="store_true")
-    check = options.parse_args().check
-    have = PAGE.read_text()
-    want = have.split(MARK)[0] + MARK + "\n\n" + tables().rstrip("\n") + "\n"
-    if have == want:
-        return
-    if check:
-        sys.exit(f"{PAGE.relative_to(TOP)} is not what tools/gen_config_docs.py would write")
-    PAGE.write_text(want)
-    print(f"{PAGE.relative_to(TOP)}: written")
+def wanted():
+    return {PAGE: PAGE.read_text().split(MARK)[0] + MARK + "\n\n" + tables().rstrip("\n") + "\n"}
 
 
 if __name__ == "__main__":
-    main()
+    write_or_check(__doc__, wanted)

@@ -4,14 +4,13 @@
   tools/gen_dashboards.py            write
   tools/gen_dashboards.py --check    exit 1, naming the files, when one is not what would be written
 """
-import argparse
 import json
-import pathlib
-import sys
 
 import yaml
 
-FOLDER = pathlib.Path(__file__).resolve().parents[1] / "deploy/grafana"
+from generated import TOP, write_or_check
+
+FOLDER = TOP / "deploy/grafana"
 PROMETHEUS = {"type": "prometheus", "uid": "${datasource}"}
 PANEL_HEIGHT = 8
 WIDTH = 24
@@ -92,21 +91,10 @@ def dashboard(d):
             "templating": {"list": [source, *(variable(v) for v in d["variables"])]}, "panels": panels}
 
 
-def main():
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--check", action="store_true")
-    check = options.parse_args().check
-    stale = False
-    for d in yaml.safe_load((FOLDER / "dashboards.yaml").read_text()):
-        path, text = FOLDER / d["file"], json.dumps(dashboard(d), indent=1) + "\n"
-        if path.exists() and path.read_text() == text:
-            continue
-        stale = True
-        print(f"{path.name}: " + ("is not what tools/gen_dashboards.py would write" if check else "written"))
-        if not check:
-            path.write_text(text)
-    sys.exit(1 if check and stale else 0)
+def wanted():
+    return {FOLDER / d["file"]: json.dumps(dashboard(d), indent=1) + "\n"
+            for d in yaml.safe_load((FOLDER / "dashboards.yaml").read_text())}
 
 
 if __name__ == "__main__":
-    main()
+    write_or_check(__doc__, wanted)

@@ -8,14 +8,12 @@
   tools/gen_deploy.py            write
   tools/gen_deploy.py --check    exit 1, naming the files, when one is not what would be written
 """
-import argparse
-import pathlib
 import re
-import sys
 
 import yaml
 
-TOP = pathlib.Path(__file__).resolve().parents[1]
+from generated import TOP, write_or_check
+
 DEPLOY = TOP / "deploy"
 OPERATOR_CHART = DEPLOY / "helm/kuberay-operator"
 SOURCE = "Written by tools/gen_deploy.py from deploy/rbac/calls.yaml."
@@ -165,19 +163,5 @@ def wanted():
     return files
 
 
-def main():
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--check", action="store_true")
-    check = options.parse_args().check
-    stale = [(path, text) for path, text in wanted().items()
-             if not path.exists() or path.read_text() != text]
-    for path, text in stale:
-        print(f"{path.relative_to(TOP)}: " + ("is not what tools/gen_deploy.py would write" if check else "written"))
-        if not check:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-    sys.exit(1 if check and stale else 0)
-
-
 if __name__ == "__main__":
-    main()
+    write_or_check(__doc__, wanted)
