@@ -72,10 +72,9 @@ void ApiServer::set_pod_backend(PodBackend* backend) { rest_->backend = backend;
 PodBackend* ApiServer::pod_backend() const { return rest_->backend; }
 
 bool ApiServer::token_is_valid(std::string_view token, Caller* caller) const {
-  auto found = rest_->tokens.find(token);
-  if (found == rest_->tokens.end()) return false;
-  if (caller) *caller = found->second;
-  return true;
+  const auto* found = rest_->caller_of_token(token);
+  if (found && caller) *caller = *found;
+  return found != nullptr;
 }
 
 }  // namespace manta::local

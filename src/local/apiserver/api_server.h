@@ -25,6 +25,8 @@ struct ApiServerOptions {
   std::string service_cidr = "10.96.0.0/16";    // cluster IPs; .1 is the kubernetes Service
   std::string advertise_address = "127.0.0.1";  // of the `kubernetes` Service's endpoint
   std::uint16_t advertise_port = 6443;
+  /// Pods get their ServiceAccount's token, as by the admission plugin of that name.
+  bool mount_service_accounts = false;
   int first_node_port = 30000;
   int last_node_port = 32767;
   std::vector<std::string> namespaces = {"default", "kube-system", "kube-public",

@@ -1,6 +1,7 @@
 // Stories on the in-process API server and virtual time.
 #include "local/apiserver/api_server.h"
 
+#include "base/async.h"
 #include "base/virtual_loop.h"
 #include "base/yaml.h"
 #include "local/apiserver/rest.h"
@@ -187,6 +188,61 @@ TEST(ApiServer, WatchTellsEachChangeOnceAndInOrder) {
   stop.request_stop();
   world.loop.run_ready();
   EXPECT_TRUE(ended);
+}
+
+TEST(ApiServer, PodsGetTheirAccountsTokenWhereTheServerIsToldSo) {
+  VirtualLoop loop;
+  SeededRandom random{1};
+  auto store = std::move(*Store::open({}));
+  ApiServer api(loop, random, *store, {.mount_service_accounts = true});
+  auto create = [&](const kube::Resource& resource, std::string_view json) {
+    return loop.run(api.create(resource, *parse_json(json)));
+  };
+  const auto missing = create(
+      kube::kPods,
+      R"({"metadata":{"name":"p","namespace":"default"},"spec":{"serviceAccountName":"sa","containers":[{"name":"c","image":"i"}]}})");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().message,
+            "pods \"p\" is forbidden: error looking up service account default/sa: serviceaccount "
+            "\"sa\" not found");
+  ASSERT_TRUE(create(
+      kube::kServiceAccounts,
+      R"({"metadata":{"name":"quiet","namespace":"default"},"automountServiceAccountToken":false})"));
+  const auto quiet = create(
+      kube::kPods,
+      R"({"metadata":{"name":"q","namespace":"default"},"spec":{"serviceAccountName":"quiet","containers":[{"name":"c","image":"i"}]}})");
+  ASSERT_TRUE(quiet) << quiet.error().message;
+  EXPECT_EQ(find(*quiet, {"spec", "volumes"}), nullptr);
+  const auto pod = create(
+      kube::kPods,
+      R"({"metadata":{"name":"r","namespace":"default"},"spec":{"containers":[{"name":"c","image":"i"},{"name":"own","image":"i",
+      "volumeMounts":[{"name":"v","mountPath":"/var/run/secrets/kubernetes.io/serviceaccount"}]}],"volumes":[{"name":"v","emptyDir":{}}]}})");
+  ASSERT_TRUE(pod) << pod.error().message;
+  EXPECT_EQ(string_at(*pod, {"spec", "serviceAccountName"}), "default");
+  const auto& volumes = array_at(*pod, {"spec", "volumes"});
+  ASSERT_EQ(volumes.size(), 2u);
+  EXPECT_TRUE(string_at(volumes[1], {"name"}).starts_with("kube-api-access-"));
+  const auto& containers = array_at(*pod, {"spec", "containers"});
+  EXPECT_EQ(string_at(array_at(containers[0], {"volumeMounts"})[0], {"name"}),
+            string_at(volumes[1], {"name"}));
+  EXPECT_EQ(array_at(containers[1], {"volumeMounts"}).size(), 1u) << "its own stays";
+}
+
+TEST(ApiServer, ATokenEndsWithItsTime) {
+  World world;
+  ASSERT_TRUE(world.create(kube::kServiceAccounts, R"({"metadata":{"name":"sa"}})"));
+  Request request{.verb = Verb::Create,
+                  .resource = kube::kServiceAccounts,
+                  .namespace_ = "default",
+                  .name = "sa",
+                  .subresource = "token",
+                  .body = *parse_json(R"({"spec":{"expirationSeconds":600}})")};
+  const auto answer = world.call(std::move(request));
+  ASSERT_TRUE(answer) << answer.error().message;
+  const std::string token(string_at(*answer, {"status", "token"}));
+  EXPECT_TRUE(world.api.token_is_valid(token));
+  world.loop.run(sleep(world.loop, std::chrono::seconds{601}));
+  EXPECT_FALSE(world.api.token_is_valid(token));
 }
 
 TEST(ApiServer, AThousandWatchesShareTheirEvents) {

@@ -62,14 +62,19 @@ class Rest {
   Random& random() { return random_; }
   const ApiServerOptions& options() const { return options_; }
   PodBackend* backend = nullptr;
-  /// Tokens of serviceaccounts/token, by token.
-  std::map<std::string, Caller, std::less<>> tokens = {};
+  struct IssuedToken {
+    Caller caller = {};
+    Time until = {};
+  };
+  /// Whose token of serviceaccounts/token this is; null: nobody's, or not any longer.
+  const Caller* caller_of_token(std::string_view token) const;
 
   /// The stored object, or none. For strategies.
   Result<std::optional<Json>> read(const Kind& kind, std::string_view namespace_,
                                    std::string_view name);
 
  private:
+  std::map<std::string, IssuedToken, std::less<>> tokens_ = {};
   friend Result<Json> apply_patch(Rest& rest, const Kind& kind, const Json* current,
                                   kube::Request& request, Context& context);
 

@@ -201,7 +201,9 @@ Result<Json> Rest::create_token(const Kind& kind, kube::Request& request, Contex
   caller.groups = {"system:serviceaccounts",
                    fmt::format("system:serviceaccounts:{}", request.namespace_),
                    "system:authenticated"};
-  if (!request.dry_run) tokens[token] = caller;
+  const auto until = loop_.now() + std::chrono::seconds{seconds};
+  std::erase_if(tokens_, [&](const auto& entry) { return entry.second.until < loop_.now(); });
+  if (!request.dry_run) tokens_[token] = {caller, until};
   Json answer = request.body.is_object() ? request.body : Json(JsonObject{});
   auto& members = answer.get_object();
   members["kind"] = "TokenRequest";
@@ -209,11 +211,15 @@ Result<Json> Rest::create_token(const Kind& kind, kube::Request& request, Contex
   object_made_at(answer, {"metadata"})["name"] = request.name;
   metadata_of(answer)["namespace"] = request.namespace_;
   object_made_at(answer, {"spec"})["expirationSeconds"] = seconds;
-  members["status"] = JsonObject{
-      {"token", token},
-      {"expirationTimestamp", format_rfc3339(loop_.now() + std::chrono::seconds{seconds})}};
+  members["status"] = JsonObject{{"token", token}, {"expirationTimestamp", format_rfc3339(until)}};
   context.created = true;
   return answer;
+}
+
+const Caller* Rest::caller_of_token(std::string_view token) const {
+  const auto found = tokens_.find(token);
+  const bool valid = found != tokens_.end() && loop_.now() <= found->second.until;
+  return valid ? &found->second.caller : nullptr;
 }
 
 std::optional<Result<Json>> Rest::review(const Kind& kind, kube::Request& request,
@@ -246,11 +252,11 @@ std::optional<Result<Json>> Rest::review(const Kind& kind, kube::Request& reques
   else if (kind.resource.plural == "selfsubjectreviews")
     members["status"] = JsonObject{{"userInfo", user(context.caller)}};
   else if (kind.resource.plural == "tokenreviews") {
-    auto found = tokens.find(string_at(request.body, {"spec", "token"}));
-    if (found == tokens.end())
+    const auto* found = caller_of_token(string_at(request.body, {"spec", "token"}));
+    if (found == nullptr)
       members["status"] = JsonObject{{"authenticated", false}, {"user", JsonObject{}}};
     else
-      members["status"] = JsonObject{{"authenticated", true}, {"user", user(found->second)}};
+      members["status"] = JsonObject{{"authenticated", true}, {"user", user(*found)}};
   } else {
     members["status"] =
         JsonObject{{"allowed", true}, {"reason", "the embedded server has one user"}};

@@ -91,6 +91,8 @@ void default_limit_range(Json& range);
 void validate_new_event(const Json& event, FieldErrors& errors);
 /// Refuses what a LimitRange of the Pod's namespace forbids, after filling in its defaults.
 Result<void> apply_limit_ranges(Rest& rest, const Kind& kind, Json& pod);
+/// Gives the Pod its ServiceAccount and the token of it, where the server's options say so.
+Result<void> apply_service_account(Rest& rest, Json& pod);
 void default_crd(Json& crd);
 Result<void> prepare_crd(Rest& rest, const Kind& kind, Json& crd);
 void prepare_crd_update(Rest& rest, Json& crd, const Json& old);

@@ -267,6 +267,8 @@ void apply_label_keys_everywhere(Json& pod) {
 Result<void> prepare_pod(Rest& rest, const Kind& kind, Json& pod) {
   if (auto ok = apply_limit_ranges(rest, kind, pod); !ok) return ok;
   auto& spec = object_made_at(pod, {"spec"});
+  if (rest.options().mount_service_accounts)
+    if (auto ok = apply_service_account(rest, pod); !ok) return ok;
   add_default_tolerations(spec);
   if (auto ok = set_priority(rest, kind, pod); !ok) return ok;
   apply_label_keys_everywhere(pod);

@@ -12,8 +12,9 @@ namespace manta::local {
 namespace fs = std::filesystem;
 namespace {
 
-/// What a head with one CPU and no work has resident, and a little more.
-constexpr std::int64_t kRayNeeds = std::int64_t{1} << 30;
+/// What they have resident with one CPU and no work (700 and 260 MiB), and a little more.
+constexpr std::int64_t kHeadNeeds = 1024 << 20;
+constexpr std::int64_t kWorkerNeeds = 400 << 20;
 
 /// The installation that an environment's python belongs to, when it lies outside /usr.
 std::vector<std::string> base_python(const std::string& venv) {
@@ -34,8 +35,7 @@ ImageRoot to_root(const PreparedImage& image) {
     // Service names stand in the Pod's hosts file. gRPC's own resolver, which Ray's core uses,
     // waits for a DNS server instead of reading it.
     root.env["GRPC_DNS_RESOLVER"] = "native";
-    root.needy_words = "ray start";
-    root.needed_memory = kRayNeeds;
+    root.needs = {{"ray start --head", kHeadNeeds}, {"ray start ", kWorkerNeeds}};
   } else {
     root.kind = ImageRoot::Kind::Root;
     root.root = image.path;

@@ -33,9 +33,12 @@ struct ImageRoot {
   std::vector<std::string> entrypoint = {};  // used when the container names no command
   std::vector<std::string> command = {};     // used when it names neither command nor args
   /// A container whose command has these words cannot start with less memory: a lower limit is
-  /// raised to it, and an event says so. Empty: nothing is known.
-  std::string needy_words = {};
-  std::int64_t needed_memory = 0;
+  /// raised to it, and an event says so. The first that fits counts.
+  struct MemoryNeed {
+    std::string words = {};
+    std::int64_t bytes = 0;
+  };
+  std::vector<MemoryNeed> needs = {};
   /// Another image was used than the one asked for: which, and why that is good enough. Becomes an
   /// event and a log line.
   std::string notice = {};

@@ -1,5 +1,6 @@
 // Containers from preparation to end: PodWorker's middle part.
 #include "base/log.h"
+#include "base/text.h"
 #include "local/node/pod_worker.h"
 #include "local/node/prober.h"
 
@@ -69,12 +70,13 @@ Task<void> PodWorker::run_container(std::size_t index) {
   co_await watch(spec, index, instance);
 }
 
-static bool needs_more_memory(const ImageRoot& image, const std::vector<std::string>& command,
-                              const Resources& resources) {
-  return !image.needy_words.empty() && resources.memory_limit &&
-         *resources.memory_limit < image.needed_memory &&
-         std::ranges::any_of(
-             command, [&](const auto& word) { return word.contains(image.needy_words); });
+/// What the image knows a container with this command to need; null: nothing.
+static const ImageRoot::MemoryNeed* memory_need(const ImageRoot& image,
+                                                const std::vector<std::string>& command) {
+  for (const auto& need : image.needs)
+    if (std::ranges::any_of(command, [&](const auto& word) { return word.contains(need.words); }))
+      return &need;
+  return nullptr;
 }
 
 /// Everything that can fail before there is a process.
@@ -152,13 +154,14 @@ Task<std::optional<PodWorker::Problem>> PodWorker::prepare(
 
   if (node_.cgroups.available()) {
     auto resources = c.resources;
-    if (needs_more_memory(*image, process.argv, resources)) {
-      event(kube::EventType::Warning, "MemoryLimitRaised",
-            fmt::format("Container {} may have {} MiB of memory, and `{}` needs {} MiB to start: "
-                        "that is its limit now",
-                        c.name, *resources.memory_limit >> 20, image->needy_words,
-                        image->needed_memory >> 20));
-      resources.memory_limit = image->needed_memory;
+    const auto* need = memory_need(*image, process.argv);
+    if (need != nullptr && resources.memory_limit && *resources.memory_limit < need->bytes) {
+      event(
+          kube::EventType::Warning, "MemoryLimitRaised",
+          fmt::format("Container {} may have {} MiB of memory, and `{}` needs {} MiB to start: "
+                      "that is its limit now",
+                      c.name, *resources.memory_limit >> 20, trim(need->words), need->bytes >> 20));
+      resources.memory_limit = need->bytes;
     }
     auto cgroup = node_.cgroups.create(spec->meta.uid, fmt::format("{}-{}", c.name, run), resources,
                                        node_.options.advise_memory_limits);
