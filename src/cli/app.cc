@@ -28,6 +28,7 @@ struct Choices {
   bool foreground = false;
   bool control_plane_only = false;
   bool with_operator = false;
+  bool no_outbound = false;
   bool for_runs = false;
   std::optional<std::uint16_t> port = {};
   int ready_fd = -1;
@@ -67,6 +68,7 @@ void add_up(CLI::App& app, Choices& c) {
                "No node, no Job controller, no scheduler, no operator");
   up->add_flag("--operator", c.with_operator,
                "With --control-plane-only: the operator all the same");
+  up->add_flag("--no-outbound", c.no_outbound, "Pods reach each other and this machine only");
   up->add_flag("--for-runs", c.for_runs)->group("");    // who started it
   up->add_option("--ready-fd", c.ready_fd)->group("");  // how a starting process is told
   up->callback([&c] {
@@ -74,6 +76,7 @@ void add_up(CLI::App& app, Choices& c) {
       const DaemonOptions options{.port = c.port,
                                   .control_plane_only = c.control_plane_only,
                                   .with_operator = !c.control_plane_only || c.with_operator,
+                                  .outbound = !c.no_outbound,
                                   .for_runs = c.for_runs};
       return c.foreground ? run_daemon(paths, options, c.ready_fd) : command_up(paths, options);
     };

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -37,7 +39,8 @@ Result<void> write_secret(const std::filesystem::path& path, const std::string& 
 
 }  // namespace
 
-Result<Credentials> load_or_make_credentials(const Paths& paths, Time now, Random& random) {
+Result<Credentials> load_or_make_credentials(const Paths& paths, const std::string& service_ip,
+                                             Time now, Random& random) {
   std::error_code code;
   std::filesystem::create_directories(paths.pki(), code);
   const auto certificate = paths.pki() / "server.crt";
@@ -46,10 +49,22 @@ Result<Credentials> load_or_make_credentials(const Paths& paths, Time now, Rando
   const auto old_certificate = local::read_file(certificate);
   const auto old_key = local::read_file(key);
   const auto old_token = local::read_file(token);
-  if (old_certificate && old_key && old_token && !old_token->empty())
+  if (old_certificate && old_key && old_token && !old_token->empty()) {
+    auto unusable = [&](std::string_view what) {
+      return failed(ErrorCode::Invalid,
+                    fmt::format("{}; delete the folder {} and start again: new ones are made, and "
+                                "what holds the old kubeconfig needs the new one",
+                                what, paths.pki().string()));
+    };
+    if (auto good = local::check_certificate(*old_certificate, *old_key); !good)
+      return unusable(fmt::format("{} and {} are no certificate with its key: {}",
+                                  certificate.string(), key.string(), good.error().message));
+    if (!std::ranges::all_of(*old_token, [](unsigned char c) { return std::isgraph(c); }))
+      return unusable(fmt::format("{} is no token", token.string()));
     return Credentials{*old_certificate, *old_key, *old_token};
+  }
   const auto made = local::make_self_signed_certificate(
-      {"127.0.0.1", "localhost", "10.96.0.1", "kubernetes", "kubernetes.default",
+      {"127.0.0.1", "localhost", service_ip, "kubernetes", "kubernetes.default",
        "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"},
       now, random);
   if (!made) return failed(made.error().in("making a certificate"));

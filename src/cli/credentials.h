@@ -17,8 +17,10 @@ struct Credentials {
   std::string token = {};
 };
 
-/// Those of the last run, so that a kubeconfig stays valid; made when missing.
-Result<Credentials> load_or_make_credentials(const Paths& paths, Time now, Random& random);
+/// Those of the last run, so that a kubeconfig stays valid; made when missing. Fails when they
+/// cannot be used, with the file and what to do. `service_ip`: the `kubernetes` Service's.
+Result<Credentials> load_or_make_credentials(const Paths& paths, const std::string& service_ip,
+                                             Time now, Random& random);
 
 /// For 127.0.0.1:port; readable by the owner only.
 Result<void> write_kubeconfig(const Paths& paths, const Credentials& credentials,

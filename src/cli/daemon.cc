@@ -8,11 +8,13 @@
 #include "cli/credentials.h"
 #include "cli/daemon_parts.h"
 #include "cli/instance.h"
+#include "cli/pip_config.h"
 #include "cli/service_dial.h"
 #include "cli/signals.h"
 #include "local/apiserver/api_server.h"
 #include "local/apiserver/http_server.h"
 #include "local/controllers/local_controllers.h"
+#include "local/images/image_index.h"
 #include "local/images/prepared_images.h"
 #include "local/node/host_setup.h"
 #include "local/node/node.h"
@@ -82,22 +84,32 @@ class Daemon {
   Result<void> open() {
     const auto port = choose_port(options_.port, last_ ? std::optional(last_->port) : std::nullopt);
     if (!port) return failed(port.error());
-    auto credentials = load_or_make_credentials(paths_, loop_.now(), random_);
+    const auto services = choose_service_network(paths_, !options_.control_plane_only);
+    if (!services) return failed(services.error());
+    auto credentials =
+        load_or_make_credentials(paths_, first_service_ip(*services), loop_.now(), random_);
     if (!credentials) return failed(credentials.error());
     credentials_ = std::move(*credentials);
     auto store = local::Store::open({.path = paths_.store().string()});
     if (!store) return failed(store.error().in("opening " + paths_.store().string()));
     store_ = std::move(*store);
-    api_ = std::make_unique<local::ApiServer>(loop_, random_, *store_,
-                                              local::ApiServerOptions{.advertise_port = *port});
+    api_ = std::make_unique<local::ApiServer>(
+        loop_, random_, *store_,
+        local::ApiServerOptions{.service_cidr = *services,
+                                .advertise_port = *port,
+                                .mount_service_accounts = !options_.control_plane_only});
     front_ = make_front(*port);
     if (auto ok = front_->start(); !ok) return failed(ok.error());
     return {};
   }
 
   Task<Result<void>> start_node() {
-    node_ = std::make_unique<local::Node>(
-        loop_, *api_, images_, random_, local::NodeOptions{.state_folder = paths_.node().string()});
+    local::NodeOptions node{.state_folder = paths_.node().string(), .outbound = options_.outbound};
+    if (local::needs_rootless())
+      if (auto ok = leave_for_own_namespaces(node); !ok) co_return ok;
+    node.pip_config = (paths_.home / "pip.conf").string();
+    if (auto ok = local::write_file_whole(node.pip_config, machine_pip_config()); !ok) co_return ok;
+    node_ = std::make_unique<local::Node>(loop_, *api_, images_, random_, std::move(node));
     auto started = co_await node_->start();
     if (!started) co_return failed(started.error().in("starting the node"));
     for (const auto& warning : node_->warnings()) log::warn(warning);
@@ -108,8 +120,17 @@ class Daemon {
 
   /// Without root: the listener stays in the host's network, everything opened from here on is in
   /// the Pods'. There the API server gets a second front, for what runs in Pods.
-  Result<void> leave_for_own_namespaces() {
+  Result<void> leave_for_own_namespaces(local::NodeOptions& node) {
+    std::optional<local::UserNetwork> way;
+    if (node.outbound) way = local::UserNetwork::prepare();
     if (auto ok = local::enter_rootless(); !ok) return ok;
+    if (way) {
+      if (auto ok = way->connect(); !ok) {
+        log::warn("Pods cannot reach the internet", {{"why", ok.error().message}});
+        node.outbound = false;
+      }
+      node.name_servers = {local::UserNetwork::kNameServer};
+    }
     if (auto ok = local::own_hosts_file((paths_.home / "hosts").string()); !ok) return ok;
     inner_front_ = make_front(front_->port());
     return inner_front_->start();
@@ -160,6 +181,7 @@ class Daemon {
                             .started = format_rfc3339(loop_.now()),
                             .version = std::string(operator_::operator_version()),
                             .control_plane_only = options_.control_plane_only,
+                            .outbound = options_.outbound,
                             .for_runs = options_.for_runs};
     if (auto ok = write_state(paths_, state); !ok) return ok;
     log::info("manta is up", {{"server", state.server}, {"data", paths_.home.string()}});

@@ -1,7 +1,10 @@
 #include "cli/daemon_parts.h"
 
+#include "base/text.h"
 #include "cli/daemon.h"
 #include "local/controllers/views.h"
+#include "local/images/image_index.h"
+#include "local/node/netlink.h"
 #include "ray/crd.h"
 
 #include <arpa/inet.h>
@@ -10,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -18,6 +22,7 @@
 namespace manta::cli {
 namespace {
 
+constexpr const char* kServiceNetwork = "10.96.0.0/16";
 constexpr std::uintmax_t kLogLimit = 8u << 20;
 
 /// The port that the kernel gives for it; nothing when it is taken.
@@ -69,6 +74,39 @@ Result<std::uint16_t> choose_port(std::optional<std::uint16_t> asked,
   for (const auto candidate : {last.value_or(kUsualPort), kUsualPort, std::uint16_t{0}})
     if (const auto port = try_port(candidate)) return *port;
   return failed(ErrorCode::Unavailable, "no port is free on 127.0.0.1");
+}
+
+std::string first_service_ip(const std::string& network) {
+  const auto net = local::parse_ipv4_net(network);
+  return net ? local::format_ipv4(net->address + 1) : "";
+}
+
+Result<std::string> choose_service_network(const Paths& paths, bool with_node) {
+  const auto file = paths.home / "service-cidr";
+  if (auto kept = local::read_file(file)) {
+    const std::string text(trim(*kept, " \t\r\n"));
+    if (const auto net = local::parse_ipv4_net(text); net && net->prefix >= 8 && net->prefix <= 24)
+      return text;
+    return failed(ErrorCode::Invalid,
+                  fmt::format("{} should hold the network of the Services, such as {}, and has "
+                              "\"{}\"; with the file deleted, {} is used",
+                              file.string(), kServiceNetwork, text, kServiceNetwork));
+  }
+  std::string chosen = kServiceNetwork;
+  std::error_code code;
+  const bool first_start = !std::filesystem::exists(paths.store(), code);
+  auto netlink = local::Netlink::open();
+  const auto routes = netlink ? netlink->routes() : failed(netlink.error());
+  if (with_node && first_start && routes)
+    for (std::uint32_t second = 96; second < 128; ++second) {
+      const local::Ipv4Net net{(10u << 24) | (second << 16), 16};
+      if (std::ranges::any_of(*routes, [&](const auto& route) { return route.overlaps(net); }))
+        continue;
+      chosen = fmt::format("{}/{}", local::format_ipv4(net.address), net.prefix);
+      break;
+    }
+  if (auto kept = local::write_file_whole(file, chosen + "\n"); !kept) return failed(kept.error());
+  return chosen;
 }
 
 Task<Result<void>> install_crds(kube::Api& api) {

@@ -14,10 +14,11 @@
 namespace manta::cli {
 
 Result<void> write_state(const Paths& paths, const DaemonState& state) {
-  const JsonObject json{{"pid", state.pid},         {"port", std::int64_t(state.port)},
-                        {"server", state.server},   {"started", state.started},
-                        {"version", state.version}, {"controlPlaneOnly", state.control_plane_only},
-                        {"forRuns", state.for_runs}};
+  const JsonObject json{
+      {"pid", state.pid},           {"port", std::int64_t(state.port)},
+      {"server", state.server},     {"started", state.started},
+      {"version", state.version},   {"controlPlaneOnly", state.control_plane_only},
+      {"outbound", state.outbound}, {"forRuns", state.for_runs}};
   // For scripts, which like a file with a number in it; nothing of ours reads it.
   if (auto ok = local::write_file_whole(paths.home / "manta.pid", std::to_string(state.pid) + "\n");
       !ok)
@@ -36,6 +37,7 @@ std::optional<DaemonState> read_state(const Paths& paths) {
                      .started = std::string(string_at(*json, {"started"})),
                      .version = std::string(string_at(*json, {"version"})),
                      .control_plane_only = bool_at(*json, {"controlPlaneOnly"}),
+                     .outbound = bool_at(*json, {"outbound"}, true),
                      .for_runs = bool_at(*json, {"forRuns"})};
 }
 

@@ -20,6 +20,7 @@ struct DaemonState {
   std::string started = {};
   std::string version = {};
   bool control_plane_only = false;
+  bool outbound = true;
   bool for_runs = false;  // started by `manta run`, ends with the last run that uses it
 };
 

@@ -78,10 +78,14 @@ Task<bool> wait_gone(Loop& loop, kube::Api& api, AppliedObject object, Duration 
   co_return false;
 }
 
-/// The job's Pods, at once: nobody waits for their grace period.
-Task<std::size_t> remove_pods(kube::Api& api, kube::ObjectKey job, std::string cluster) {
+bool is_gone(const Error& error) {
+  return error.code == ErrorCode::NotFound || error.code == ErrorCode::Conflict;
+}
+
+/// The job's Pods, at once: nobody waits for their grace period. How many there still are.
+Task<Result<std::size_t>> remove_pods(kube::Api& api, kube::ObjectKey job, std::string cluster) {
   auto list = co_await api.list(kube::kPods, job.namespace_);
-  if (!list) co_return 0;
+  if (!list) co_return failed(list.error());
   std::size_t left = 0;
   for (const auto& pod : array_at(*list, {"items"})) {
     const auto of_cluster = string_at(pod, {"metadata", "labels", "ray.io/cluster"});
@@ -95,32 +99,45 @@ Task<std::size_t> remove_pods(kube::Api& api, kube::ObjectKey job, std::string c
                           .name = std::string(string_at(pod, {"metadata", "name"})),
                           .grace_period_seconds = 0};
     request.precondition_uid = string_at(pod, {"metadata", "uid"});
-    (void)co_await api.call(std::move(request));  // gone already is as good; the loop looks again
+    const auto removed = co_await api.call(std::move(request));
+    if (!removed && !is_gone(removed.error())) co_return failed(removed.error());
   }
   co_return left;
 }
 
-/// Takes out what we put in. Best effort: a failure is said, and does not change the exit code.
-Task<void> clean_up(RunState& run, std::string cluster) {
+/// Takes out what we put in. Best effort: a failure does not change the exit code. It is said, and
+/// ends the clean-up: a server that cannot write (its disk is full) will not do so a moment later.
+Task<Result<void>> try_clean_up(RunState& run, std::string cluster) {
   auto& api = run.client.api();
   const auto* job = find_job(run.applied);
   for (auto object = run.applied.rbegin(); object != run.applied.rend(); ++object) {
     if (!object->created) continue;
     auto removed = co_await api.remove(object->resource, object->key, object->uid);
-    if (!removed && removed.error().code != ErrorCode::NotFound)
-      run.console.warn(fmt::format("cannot delete {} {}: {}", object->resource.kind,
-                                   object->key.to_string(), removed.error().message));
+    if (!removed && !is_gone(removed.error()))
+      co_return failed(removed.error().in(
+          fmt::format("deleting {} {}", object->resource.kind, object->key.to_string())));
   }
-  if (job == nullptr) co_return;
+  if (job == nullptr) co_return Result<void>{};
   // The operator tells Ray first; a Ray that does not answer is not waited for.
   co_await wait_gone(run.loop, api, *job, kFinalizerPatience);
   if (!cluster.empty()) (void)co_await api.remove(kRayClusters, {job->key.namespace_, cluster});
   (void)co_await api.remove(kube::kJobs, job->key);
   for (Duration waited{}; waited < kCleanupPatience; waited += kCleanupInterval) {
-    if (co_await remove_pods(api, job->key, cluster) == 0) co_return;
+    const auto left = co_await remove_pods(api, job->key, cluster);
+    if (!left) co_return failed(left.error().in("deleting the job's Pods"));
+    if (*left == 0) co_return Result<void>{};
     co_await sleep(run.loop, kCleanupInterval);
   }
-  run.console.warn("some Pods of the job do not go away; see `manta status`");
+  co_return failed(ErrorCode::Timeout, "some Pods of the job do not go away");
+}
+
+Task<void> clean_up(RunState& run, std::string cluster) {
+  const auto done = co_await try_clean_up(run, std::move(cluster));
+  if (!done)
+    run.console.warn(
+        fmt::format("{}; what is stored of the job stays in {}: manta up and kubectl "
+                    "delete it there, or manta down --purge",
+                    done.error().message, run.paths.home.string()));
 }
 
 int exit_code_of(const RunState& run, const JobEnd& end) {

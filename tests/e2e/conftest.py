@@ -43,8 +43,11 @@ class Manta:
         self.env.update(MANTA_HOME=str(home), MANTA_IMAGES=str(images))
         self.started = []
 
+    def command(self, *args):
+        return [BIN, *args]
+
     def __call__(self, *args, check=True, timeout=240, env=None, **kwargs):
-        done = subprocess.run([BIN, *map(str, args)], env={**self.env, **(env or {})}, text=True,
+        done = subprocess.run(self.command(*map(str, args)), env={**self.env, **(env or {})}, text=True,
                               capture_output=True, timeout=timeout, **kwargs)
         if check and done.returncode != 0:
             raise AssertionError(f"manta {args}: exit {done.returncode}\n{done.stdout}\n{done.stderr}\n"
@@ -53,7 +56,7 @@ class Manta:
 
     def start(self, *args, **kwargs):
         """Like a call, but does not wait. Ends with the test."""
-        process = subprocess.Popen([BIN, *map(str, args)], env=self.env, text=True, stdout=subprocess.PIPE,
+        process = subprocess.Popen(self.command(*map(str, args)), env=self.env, text=True, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, start_new_session=True, **kwargs)
         self.started.append(process)
         return process
@@ -134,6 +137,11 @@ class Manta:
     def assert_nothing_left(self):
         wait_for("every process to be gone", lambda: not self.processes(), 20)
         assert not self.mounts()
+
+
+def events_of(manta, thing):
+    """The events about an object, as kubectl gave it."""
+    return manta.get("events", "--field-selector", f"involvedObject.uid={thing['metadata']['uid']}")["items"]
 
 
 def network_links():

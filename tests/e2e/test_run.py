@@ -1,5 +1,8 @@
 """`manta run FILE`: one command from a manifest to the job's end."""
+import contextlib
+import os
 import signal
+import subprocess
 import textwrap
 
 import pytest
@@ -127,6 +130,26 @@ def test_runs_leave_no_files_of_their_pods(manta):
         manta("run", "--timeout", 3, SAMPLE, check=False)
     manta.up()
     wait_for("the sweep", lambda: not list(manta.home.glob("node/pods/*")) + list(manta.home.glob("node/logs/*")))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount a small file system")
+def test_disk_that_fills_up_is_not_waited_for(manta, tmp_path):
+    """Nothing can be stored any more, so nothing can be cleaned up: that is said, and it ends."""
+    path = edited(tmp_path, lambda job: head(job)["containers"][0].update(image="example.com/nobody:1"))
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", manta.home], check=True)
+    try:
+        run = manta.start("run", "--timeout", 20, path)
+        wait_for("a head Pod", lambda: "-head-" in manta.kubectl("get", "pods", "-o", "name").stdout)
+        with open(manta.home / "filler", "wb", buffering=0) as filler, contextlib.suppress(OSError):
+            while True:
+                filler.write(b"x" * 4096)
+        _, err = run.communicate(timeout=60)
+        assert run.returncode == 124, err
+        assert "full" in err and "what is stored of the job stays" in err, err
+        assert not manta.is_running()
+    finally:
+        manta("down", check=False)
+        subprocess.run(["umount", "-l", manta.home], check=True)
 
 
 def write(tmp_path, text):

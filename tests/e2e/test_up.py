@@ -1,6 +1,7 @@
 """The daemon: starting, stopping, dying, and what stands in the way."""
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import subprocess
@@ -78,6 +79,19 @@ def test_full_disk_is_a_message(manta, tmp_path):
     finally:
         manta("down", "--data-dir", disk, check=False)
         subprocess.run(["umount", "-l", disk], check=True)
+
+
+@pytest.mark.parametrize("name", ["server.crt", "server.key", "token"])
+def test_garbage_in_pki_is_named_with_its_remedy(manta, name):
+    manta("up", "--port", "0", "--control-plane-only")
+    manta("down")
+    (manta.home / "pki" / name).write_text("gar bage\n")
+    done = manta("up", "--port", "0", check=False, timeout=30)
+    assert done.returncode == 1
+    assert str(manta.home / "pki" / name) in done.stderr
+    assert f"delete the folder {manta.home}/pki" in done.stderr
+    shutil.rmtree(manta.home / "pki")
+    manta("up", "--port", "0", "--control-plane-only")
 
 
 def test_stale_state_of_a_killed_daemon_misleads_nobody(manta):
