@@ -1,5 +1,6 @@
 """What rights.py cannot see called: rights that the API server wants held, and who makes them."""
 import json
+import time
 
 import pytest
 
@@ -16,9 +17,16 @@ def account(cluster):
     return grant(cluster)
 
 
-def as_operator(cluster, account, *args, objects=(), check=True):
-    return cluster.kubectl("--kubeconfig", account, "--namespace", "rights", *args, check=check,
-                           input="\n".join(map(json.dumps, objects)))
+def answer(cluster, account, *args, objects=(), allowed):
+    """What the operator is told. The server learns of changed rights a moment late, so it is asked until it has."""
+    deadline = time.monotonic() + 20
+    while True:
+        done = cluster.kubectl("--kubeconfig", account, "--namespace", "rights", *args, check=False,
+                               input="\n".join(map(json.dumps, objects)))
+        if (done.returncode == 0) == allowed:
+            return done.stderr
+        assert time.monotonic() < deadline, f"{args}: {done.stdout}{done.stderr}"
+        time.sleep(0.2)
 
 
 def without(cluster, group, resource, verb):
@@ -59,10 +67,10 @@ def owner_of(kind):
 def test_autoscalers_role_may_be_made_with_the_right_to_resize_only(cluster, account):
     dry = ("create", "--dry-run=server", "-f", "-")
     grant(cluster)
-    as_operator(cluster, account, *dry, objects=[role_of_the_autoscaler()])
+    answer(cluster, account, *dry, objects=[role_of_the_autoscaler()], allowed=True)
     without(cluster, "", "pods/resize", "patch")
-    refused = as_operator(cluster, account, *dry, objects=[role_of_the_autoscaler()], check=False)
-    assert refused.returncode != 0 and "attempting to grant RBAC permissions not currently held" in refused.stderr
+    refused = answer(cluster, account, *dry, objects=[role_of_the_autoscaler()], allowed=False)
+    assert "attempting to grant RBAC permissions not currently held" in refused
     grant(cluster)
 
 
@@ -72,10 +80,25 @@ def test_owners_that_children_block_need_the_right_to_their_finalizers(cluster, 
     uid = cluster.get("--namespace", "rights", f"{kind.lower()}s.ray.io", "owner")["metadata"]["uid"]
     dry = ("create", "--dry-run=server", "-f", "-")
     grant(cluster)
-    as_operator(cluster, account, *dry, objects=[owned_by(kind, uid)])
+    answer(cluster, account, *dry, objects=[owned_by(kind, uid)], allowed=True)
     without(cluster, "ray.io", f"{kind.lower()}s/finalizers", "update")
-    refused = as_operator(cluster, account, *dry, objects=[owned_by(kind, uid)], check=False)
-    assert refused.returncode != 0 and "blockOwnerDeletion" in refused.stderr
+    assert "blockOwnerDeletion" in answer(cluster, account, *dry, objects=[owned_by(kind, uid)], allowed=False)
+    grant(cluster)
+
+
+@pytest.mark.parametrize("kind, resource", [("Secret", "secrets"), ("PersistentVolumeClaim", "persistentvolumeclaims")])
+def test_who_sets_an_owner_needs_the_right_to_delete(cluster, account, kind, resource):
+    spec = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+    cluster.apply([{"apiVersion": "v1", "kind": kind, "metadata": {"name": "owned"},
+                    **(spec if kind != "Secret" else {})}, owner_of("RayCluster")], "--namespace", "rights")
+    uid = cluster.get("--namespace", "rights", "rayclusters.ray.io", "owner")["metadata"]["uid"]
+    owner = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "name": "owner", "uid": uid}
+    patch = ("patch", resource, "owned", "--type=merge", "--dry-run=server", "-p",
+             json.dumps({"metadata": {"ownerReferences": [owner]}}))
+    grant(cluster)
+    answer(cluster, account, *patch, allowed=True)
+    without(cluster, "", resource, "delete")
+    assert "can't delete" in answer(cluster, account, *patch, allowed=False)
     grant(cluster)
 
 
@@ -102,5 +125,5 @@ def test_people_may_be_given_what_the_roles_for_people_say(cluster, account, kin
                         "metadata": {"name": name}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io",
                                                                 "kind": "ClusterRole", "name": f"{name}-role"},
                         "subjects": [{"kind": "User", "name": name, "apiGroup": "rbac.authorization.k8s.io"}]}])
-        answer = cluster.kubectl("auth", "can-i", verb, f"{kind}s.ray.io", "--as", name, check=False)
-        assert answer.stdout.strip() == ("yes" if allowed else "no")
+        can_i = ("auth", "can-i", verb, f"{kind}s.ray.io", "--as", name)
+        answer(cluster, cluster.kubeconfig, *can_i, allowed=allowed)

@@ -7,6 +7,7 @@
   - secrets
   verbs:
   - create
+  - delete
   - get
   - list
   - patch
