@@ -8,7 +8,10 @@ ray::ValidationGates validation_gates(const Settings& settings) {
           .embedded_gcs_storage = settings.embedded_gcs_storage,
           .history_server = settings.build.history_server,
           .network_policy = settings.network_policies,
-          .mtls = settings.build.mtls};
+          .mtls = settings.build.mtls,
+          .sidecar_submitter_restart = settings.build.sidecar_submitter_restart,
+          .selector_suspend = settings.job_gates.selector_suspend,
+          .suspend_with_rules = settings.job_gates.suspend_with_rules};
 }
 
 }  // namespace manta::controllers

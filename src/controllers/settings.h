@@ -15,6 +15,42 @@
 
 namespace manta::controllers {
 
+/// Our own feature gates for RayJob and RayCronJob, all off by default; docs/differences.md tells
+/// what each does. Those that decide what objects look like are in ray::BuildOptions.
+struct JobGates {
+  bool count_lost_heads = false;    // RJ-04
+  bool patience = false;            // RJ-10
+  bool stop_at_deadline = false;    // RJ-11
+  bool total_deadline = false;      // RJ-17
+  bool waiting_window = false;      // RJ-18
+  bool selector_suspend = false;    // RJ-25
+  bool suspend_with_rules = false;  // SEEN-36
+  bool head_init_failure = false;   // RJ-37
+  bool reuse_cluster = false;       // RJ-41
+  bool latest_tick = false;         // CJ-02
+  bool cron_policies = false;       // CJ-07, CJ-08
+  bool count_from_edit = false;     // CJ-13
+};
+
+/// Our own feature gates for RayCluster, likewise.
+struct ClusterGates {
+  bool quota_condition = false;      // AS-07
+  bool strict_provisioned = false;   // SEEN-03
+  bool delete_orphans = false;       // RC-12, SEEN-01
+  bool suspend_services = false;     // RC-19
+  bool trim_pending = false;         // AS-04
+  bool replace_slices = false;       // MH-04
+  bool scheduled_resources = false;  // RC-35
+};
+
+/// Our own feature gates for RayService, likewise.
+struct ServiceGates {
+  bool drop_unserved = false;         // RS-10
+  bool revive = false;                // RS-17
+  bool tell_drift = false;            // RS-23
+  bool inherit_service_meta = false;  // RS-27
+};
+
 struct Settings {
   ray::BuildOptions build = {};  // what built objects look like
 
@@ -26,6 +62,9 @@ struct Settings {
   bool network_policies = false;           // RayClusterNetworkPolicy
   bool embedded_gcs_storage = false;       // GCSFaultToleranceEmbeddedStorage
   bool workload_aware_scheduling = false;  // KubernetesWAS
+  JobGates job_gates = {};
+  ClusterGates cluster_gates = {};
+  ServiceGates service_gates = {};
 
   // Environment variables. Source: spec/07 §5.
   bool random_pod_delete = false;  // ENABLE_RANDOM_POD_DELETE
@@ -33,6 +72,8 @@ struct Settings {
   bool zero_downtime = true;       // ENABLE_ZERO_DOWNTIME
   bool delete_rayjob_cr = false;   // DELETE_RAYJOB_CR_AFTER_JOB_FINISHES
   Duration job_transition_grace = std::chrono::seconds{300};
+  /// The administrator set that grace: then a submitter's end bounds its job, too. RJ-05
+  bool job_grace_is_set = false;
   Duration job_check_timeout = std::chrono::seconds{300};
 
   bool use_kubernetes_proxy = false;  // reach Ray's head through the API server

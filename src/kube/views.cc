@@ -1,6 +1,7 @@
 #include "kube/views.h"
 
 #include "base/hash.h"
+#include "base/utf8.h"
 
 #include <algorithm>
 #include <limits>
@@ -61,6 +62,43 @@ ContainerStatusView parse_container_status(const Json& status) {
       .terminated = parse_terminated(find(status, {"state", "terminated"})),
       .last_terminated = parse_terminated(find(status, {"lastState", "terminated"})),
   };
+}
+
+// "<reason>: <message>", or the one of them that is there.
+std::string said(std::string_view reason, std::string_view message) {
+  std::string text(reason);
+  if (!text.empty() && !message.empty()) text += ": ";
+  return text.append(message);
+}
+
+std::string trouble_of_container(const Json& status, std::string_view kind) {
+  const auto name = string_at(status, {"name"});
+  const auto titled = [&](std::string_view what) {
+    return std::string(kind).append(" ").append(name).append(what);
+  };
+  const auto reason = string_at(status, {"state", "waiting", "reason"});
+  if (!reason.empty() && reason != "ContainerCreating" && reason != "PodInitializing")
+    return titled(" is waiting: ") +
+           said(reason, string_at(status, {"state", "waiting", "message"}));
+  const auto code = int_at(status, {"state", "terminated", "exitCode"});
+  if (code == 0) return {};
+  return titled(" exited with code ") + std::to_string(code) + ": " +
+         said(string_at(status, {"state", "terminated", "reason"}),
+              string_at(status, {"state", "terminated", "message"}));
+}
+
+std::string trouble_of(const Json& pod) {
+  for (const auto& condition : array_at(pod, {"status", "conditions"}))
+    if (string_at(condition, {"type"}) == "PodScheduled" &&
+        string_at(condition, {"status"}) == "False" &&
+        string_at(condition, {"reason"}) == "Unschedulable")
+      return said("Unschedulable", string_at(condition, {"message"}));
+  for (const auto& status : array_at(pod, {"status", "initContainerStatuses"}))
+    if (auto text = trouble_of_container(status, "init container"); !text.empty()) return text;
+  for (const auto& status : array_at(pod, {"status", "containerStatuses"}))
+    if (auto text = trouble_of_container(status, "container"); !text.empty()) return text;
+  if (string_at(pod, {"status", "phase"}) != "Failed") return {};
+  return said(string_at(pod, {"status", "reason"}), string_at(pod, {"status", "message"}));
 }
 
 StringMap string_map_at(const Json& value, std::initializer_list<std::string_view> path) {
@@ -141,6 +179,12 @@ Result<PodView> project_pod(const Json& object) {
       if (condition.type == "Ready") pod.ready = std::move(condition);
   for (const auto& status : array_at(object, {"status", "containerStatuses"}))
     pod.containerStatuses.push_back(parse_container_status(status));
+  if (auto trouble = trouble_of(object); !trouble.empty()) {
+    constexpr std::size_t kLongest = 512;
+    if (trouble.size() > kLongest) trouble.resize(kLongest);
+    while (!is_utf8(trouble)) trouble.pop_back();  // a character was cut in two
+    pod.trouble = std::make_shared<const std::string>(std::move(trouble));
+  }
   return pod;
 }
 

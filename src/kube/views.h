@@ -67,6 +67,9 @@ struct PodView {
   std::string first_container = {};                         // spec.containers[0].name
   std::optional<ConditionView> ready = {};                  // condition Ready
   std::vector<ContainerStatusView> containerStatuses = {};  // in the order sent
+  /// Why it does not run, in the scheduler's or the node's words, at most 512 bytes; null: nobody
+  /// has complained. Of a Pod that is only being started there is nothing to say.
+  std::shared_ptr<const std::string> trouble = {};
 
   bool is_ready() const { return ready && ready->status == "True"; }
   const ContainerStatusView* container(std::string_view name) const;

@@ -53,10 +53,13 @@ constexpr Gate kGates[] = {
     {"RayJobPlainMetadata", false, Stage::Ours},
     {"RayJobHeadInitFailure", false, Stage::Ours},
     {"RayJobReuseCluster", false, Stage::Ours},
-    {"RayJobKeepLog", false, Stage::Ours},
     {"RayCronJobLatestTick", false, Stage::Ours},
     {"RayCronJobPolicies", false, Stage::Ours},
     {"RayCronJobCountFromEdit", false, Stage::Ours},
+    {"RayServiceDropUnserved", false, Stage::Ours},
+    {"RayServiceRevive", false, Stage::Ours},
+    {"RayServiceTellDrift", false, Stage::Ours},
+    {"RayServiceInheritServiceMeta", false, Stage::Ours},
 };
 
 std::string_view trim(std::string_view text) {
@@ -132,7 +135,6 @@ void apply_gates(const Gates& gates, controllers::Settings& settings) {
                         .suspend_with_rules = on("RayJobSuspendWithRules"),
                         .head_init_failure = on("RayJobHeadInitFailure"),
                         .reuse_cluster = on("RayJobReuseCluster"),
-                        .keep_log = on("RayJobKeepLog"),
                         .latest_tick = on("RayCronJobLatestTick"),
                         .cron_policies = on("RayCronJobPolicies"),
                         .count_from_edit = on("RayCronJobCountFromEdit")};
@@ -143,6 +145,10 @@ void apply_gates(const Gates& gates, controllers::Settings& settings) {
                             .trim_pending = on("RayClusterTrimPending"),
                             .replace_slices = on("RayClusterReplaceSlices"),
                             .scheduled_resources = on("RayClusterScheduledResources")};
+  settings.service_gates = {.drop_unserved = on("RayServiceDropUnserved"),
+                            .revive = on("RayServiceRevive"),
+                            .tell_drift = on("RayServiceTellDrift"),
+                            .inherit_service_meta = on("RayServiceInheritServiceMeta")};
   settings.build.scoped_autoscaler_role = on("RayClusterScopedAutoscalerRole");
   settings.build.stable_selectors = on("RayClusterStableSelectors");
   settings.build.http_probes = on("RayClusterHttpProbes");

@@ -14,6 +14,21 @@ std::string text(const Json& request, std::string_view key) {
   return std::string(string_at(request, {key}));
 }
 
+// A job id as one segment of a path; users choose it freely. RJ-30
+std::string path_segment(std::string_view text) {
+  std::string out;
+  for (const unsigned char c : text) {
+    const bool plain =
+        (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ||
+        std::string_view("-._~!$&'()*+,;=:@").find(static_cast<char>(c)) != std::string_view::npos;
+    if (plain)
+      out += static_cast<char>(c);
+    else
+      out += fmt::format("%{:02X}", c);
+  }
+  return out;
+}
+
 bool is_success(const kube::RawResponse& response) {
   return response.status >= 200 && response.status < 300;
 }
@@ -107,7 +122,7 @@ Task<Result<kube::RawResponse>> RayDashboard::send(const Json& request, kube::Ra
 
 Task<Result<Json>> RayDashboard::job_info(Json request) {
   const auto id = text(request, "job_id");
-  auto response = co_await send(request, request_for("GET", "/api/jobs/" + id));
+  auto response = co_await send(request, request_for("GET", "/api/jobs/" + path_segment(id)));
   if (!response) co_return std::unexpected(response.error().in("getting job info"));
   if (response->status == 404)
     co_return failed(ErrorCode::NotFound, fmt::format("Job {} does not exist on the cluster", id));
@@ -127,7 +142,8 @@ Task<Result<Json>> RayDashboard::submit_job(Json request) {
 
 Task<Result<Json>> RayDashboard::stop_job(Json request) {
   const auto id = text(request, "job_id");
-  auto response = co_await send(request, request_for("POST", fmt::format("/api/jobs/{}/stop", id)));
+  auto response = co_await send(
+      request, request_for("POST", fmt::format("/api/jobs/{}/stop", path_segment(id))));
   if (!response) co_return std::unexpected(response.error().in("stopping job"));
   auto answer = decode("StopJob", *response);
   if (!answer || bool_at(*answer, {"stopped"})) co_return answer;

@@ -1,12 +1,15 @@
 #include "operator/gates.h"
 #include "operator/options.h"
 #include "ray/labels.h"
+#include "ray/name_rules.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 
 namespace manta::operator_ {
@@ -80,13 +83,8 @@ Result<controllers::Settings> make_settings(const Options& options,
   if (!gates)
     return std::unexpected(gates.error().in("Unable to set flag gates for known features"));
   apply_gates(*gates, settings);
-  for (const auto& encoder : {options.log_stdout_encoder, options.log_file_encoder})
-    if (encoder != "json" && encoder != "console")
-      return failed(ErrorCode::Invalid,
-                    fmt::format("invalid encoder \"{}\" (must be 'json' or 'console')", encoder));
   auto scheduler = choose_scheduler(options, settings.workload_aware_scheduling);
-  if (!scheduler)
-    return std::unexpected(scheduler.error().in("batch scheduler configs validation failed"));
+  if (!scheduler) return std::unexpected(scheduler.error());
   settings.batch_scheduler = std::move(*scheduler);
   settings.build.scheduler =
       scheduler_of(settings.batch_scheduler, settings.workload_aware_scheduling);
@@ -107,11 +105,30 @@ Result<controllers::Settings> make_settings(const Options& options,
   settings.redis_cleanup = !is(ray::kOperatorEnvRedisCleanup, "false");
   settings.zero_downtime = !is(ray::kOperatorEnvZeroDowntime, "false");
   settings.delete_rayjob_cr = is(ray::kOperatorEnvDeleteRayJob, "true");
-  if (auto grace = whole_number(environment(ray::kOperatorEnvJobTransitionGrace)))
+  if (auto grace = whole_number(environment(ray::kOperatorEnvJobTransitionGrace))) {
     settings.job_transition_grace = at_most_a_century(*grace);
+    settings.job_grace_is_set = true;
+  }
   if (auto limit = whole_number(environment(ray::kOperatorEnvJobCheckTimeout)); limit && *limit > 0)
     settings.job_check_timeout = at_most_a_century(*limit);
   return settings;
+}
+
+Result<void> check_options(const Options& options) {
+  if (options.burst < 0)
+    return failed(
+        ErrorCode::Invalid,
+        fmt::format("burst is {}: must be at least 0, or no request could be made", options.burst));
+  if (!std::isfinite(options.qps))
+    return failed(ErrorCode::Invalid, fmt::format("qps is {}: must be a number", options.qps));
+  const auto all = options.namespaces();
+  if (all.size() == 1 && all.front().empty()) return {};
+  for (const auto& name : all)
+    if (const auto faults = ray::dns1123_label_faults(name); !faults.empty())
+      return failed(ErrorCode::Invalid,
+                    fmt::format("watch-namespace has {}, which is no namespace's name: {}",
+                                ray::go_quote(name), fmt::join(faults, ", ")));
+  return {};
 }
 
 std::string_view operator_version() { return "manta-0.1.0"; }

@@ -72,6 +72,20 @@ TEST(CronZone, RepeatedTimesComeTwice) {
   EXPECT_EQ(berlin("30 2 * * *", "2026-10-24T12:00:00Z"), "2026-10-25T00:30:00Z");
   EXPECT_EQ(berlin("30 2 * * *", "2026-10-25T00:30:00Z"), "2026-10-25T01:30:00Z");
 }
+// Instants of "30 2 * * *" around both changes, as robfig/cron tells them.
+TEST(CronZone, CJ_06_AYearWithBothChangesOfClocks) {
+  const auto schedule = *CronSchedule::parse("30 2 * * *");
+  const auto ticks = [&](std::string_view after, int count) {
+    std::string text;
+    for (Time t = at(after); count-- > 0; text += format_rfc3339(t) + " ")
+      t = *schedule.next(t, kBerlin);
+    return text;
+  };
+  EXPECT_EQ(ticks("2026-03-27T12:00:00Z", 3),
+            "2026-03-28T01:30:00Z 2026-03-30T00:30:00Z 2026-03-31T00:30:00Z ");
+  EXPECT_EQ(ticks("2026-10-23T12:00:00Z", 4),
+            "2026-10-24T00:30:00Z 2026-10-25T00:30:00Z 2026-10-25T01:30:00Z 2026-10-26T01:30:00Z ");
+}
 TEST(CronZone, SkippedMidnightDoesNotHang) {
   // A zone whose day begins at 01:00 on 2 January.
   const ZoneOffset zone = [](Time t) {

@@ -83,6 +83,8 @@ constexpr CelRule kCelRules[] = {
      "condition."},
     {"C7", "has(self.jobStatus) || has(self.jobDeploymentStatus)",
      "the deletion condition requires either the JobStatus or the JobDeploymentStatus field."},
+    // Upstream's C2 compares two present values only. SEEN-37
+    {"C8", "!has(oldSelf.managedBy) || has(self.managedBy)", "the managedBy field is immutable"},
 };
 
 Json cel_schema(std::string_view id) {

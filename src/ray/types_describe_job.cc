@@ -69,7 +69,11 @@ MANTA_DESCRIBE(
                                           "Seconds within which the job must be running."),
      field<&T::shutdownAfterJobFinishes>("shutdownAfterJobFinishes", "",
                                          "true: delete the cluster after the job has ended."),
-     field<&T::suspend>("suspend", "", "true: no cluster; a running one is deleted.")})
+     field<&T::suspend>("suspend", "", "true: no cluster; a running one is deleted."),
+     field<&T::retryStrategy>("retryStrategy", "{RecreateRayCluster|ReuseRayCluster}",
+                              "Whether a retry gets a new cluster. Absent: it does. Needs gate "
+                              "RayJobReuseCluster.")},
+    "cel:C8")
 
 MANTA_DESCRIBE(RayJobInfo, "The job as Ray sees it.",
                {field<&T::startTime>("startTime", "", "When Ray started it."),
@@ -95,7 +99,9 @@ MANTA_DESCRIBE(
      field<&T::rayClusterStatus>("rayClusterStatus", "", "Copy of the cluster's status."),
      field<&T::jobStatusCheckFailureStartTime>("jobStatusCheckFailureStartTime", "",
                                                "Since when Ray could not be asked."),
-     field<&T::observedGeneration>("observedGeneration", "", "Not used.")})
+     field<&T::observedGeneration>("observedGeneration", "", "Not used."),
+     field<&T::conditions>("conditions", "[Condition]@m(type)",
+                           "What stands in the way, if anything.")})
 
 MANTA_DESCRIBE(RayCronJobSpec, "RayJobs at set times.",
                {field<&T::jobTemplate>("jobTemplate!", "", "Spec of the RayJobs."),
@@ -103,10 +109,24 @@ MANTA_DESCRIBE(RayCronJobSpec, "RayJobs at set times.",
                                     "When: five cron fields, or @hourly, @daily, @every 1h, …"),
                 field<&T::timeZone>("timeZone", "minLength:1",
                                     "IANA time zone of the schedule. Absent: the operator's."),
-                field<&T::suspend>("suspend", "", "true: no new RayJobs; running ones go on.")})
+                field<&T::suspend>("suspend", "", "true: no new RayJobs; running ones go on."),
+                field<&T::concurrencyPolicy>("concurrencyPolicy", "{Allow|Forbid|Replace}",
+                                             "What a tick does while an earlier RayJob runs. "
+                                             "Absent: Allow. Needs gate RayCronJobPolicies."),
+                field<&T::startingDeadlineSeconds>("startingDeadlineSeconds", "minimum:0",
+                                                   "A tick missed by more is dropped. Needs gate "
+                                                   "RayCronJobPolicies."),
+                field<&T::successfulJobsHistoryLimit>("successfulJobsHistoryLimit", "minimum:0",
+                                                      "Finished RayJobs to keep. Absent: all. "
+                                                      "Needs gate RayCronJobPolicies."),
+                field<&T::failedJobsHistoryLimit>("failedJobsHistoryLimit", "minimum:0",
+                                                  "Failed RayJobs to keep. Absent: all. Needs "
+                                                  "gate RayCronJobPolicies.")})
 
 MANTA_DESCRIBE(RayCronJobStatus, "What was scheduled.",
                {field<&T::lastScheduleTime>("lastScheduleTime", "",
-                                            "When the last RayJob was due.")})
+                                            "When the last RayJob was due."),
+                field<&T::conditions>("conditions", "[Condition]@m(type)",
+                                      "What stands in the way, if anything.")})
 
 }  // namespace manta::ray

@@ -25,6 +25,9 @@ struct ValidationGates {
   bool history_server = false;        // RayClusterHistoryServer
   bool network_policy = false;        // RayClusterNetworkPolicy
   bool mtls = false;                  // RayClusterMTLS
+  bool sidecar_submitter_restart = false;
+  bool selector_suspend = false;    // RJ-25
+  bool suspend_with_rules = false;  // SEEN-36
 };
 
 // ---- RayCluster, spec/01 §6.1

@@ -15,8 +15,15 @@ std::string invalid(std::string_view what) {
   return fmt::format("The RayJob spec is invalid: {}", what);
 }
 
-Fault check_shutdown(const RayJobSpec& spec) {
-  if (spec.suspend && !spec.shutdownAfterJobFinishes)
+bool has_rules(const RayJobSpec& spec) {
+  return spec.deletionStrategy && !spec.deletionStrategy->deletionRules.empty();
+}
+
+Fault check_shutdown(const RayJobSpec& spec, const ValidationGates& gates) {
+  // SEEN-36: rules say as well as shutdownAfterJobFinishes that the cluster is not to be kept.
+  const bool rules_do = gates.suspend_with_rules && has_rules(spec);
+  const bool selector_does = gates.selector_suspend && !spec.clusterSelector.empty();  // RJ-25
+  if (spec.suspend && !spec.shutdownAfterJobFinishes && !rules_do && !selector_does)
     return invalid(
         "a RayJob with shutdownAfterJobFinishes set to false is not allowed to be suspended");
   if (spec.ttlSecondsAfterFinished < 0)
@@ -27,10 +34,10 @@ Fault check_shutdown(const RayJobSpec& spec) {
   return {};
 }
 
-Fault check_cluster_choice(const RayJobSpec& spec) {
+Fault check_cluster_choice(const RayJobSpec& spec, const ValidationGates& gates) {
   const bool selector = !spec.clusterSelector.empty();
   const bool retries = spec.backoffLimit.value_or(0) > 0;
-  if (spec.suspend && selector)
+  if (spec.suspend && selector && !gates.selector_suspend)
     return invalid("the ClusterSelector mode doesn't support the suspend operation");
   if (!spec.rayClusterSpec && !selector)
     return invalid("one of RayClusterSpec or ClusterSelector must be set");
@@ -47,13 +54,29 @@ Fault check_cluster_choice(const RayJobSpec& spec) {
   return {};
 }
 
-Fault check_sidecar(const RayJobSpec& spec) {
+Fault check_sidecar(const RayJobSpec& spec, const ValidationGates& gates) {
   if (spec.submissionMode != "SidecarMode") return {};
   if (!spec.submitterPodTemplate.is_null())
     return "Currently, SidecarMode doesn't support SubmitterPodTemplate";
-  if (spec.submitterConfig) return "Currently, SidecarMode doesn't support SubmitterConfig";
+  // RJ-35: its limit bounds the restarts that the gate brings.
+  if (spec.submitterConfig && !gates.sidecar_submitter_restart)
+    return "Currently, SidecarMode doesn't support SubmitterConfig";
   if (spec.rayClusterSpec && restarts(spec.rayClusterSpec->headGroupSpec.template_))
     return "restartPolicy for head Pod should be Never or unset when using SidecarMode";
+  return {};
+}
+
+// What the RayCluster controller would refuse later, when nobody looks. SEEN-35, SEEN-38
+Fault check_cluster_fits(const RayClusterSpec& cluster) {
+  if (cluster.upgradeStrategy && cluster.upgradeStrategy->type)
+    return invalid(
+        "spec.rayClusterSpec.upgradeStrategy.type cannot be set: the cluster of a RayJob is not "
+        "upgraded");
+  if (const auto twice = duplicate_worker_group(cluster))
+    return invalid(
+        fmt::format("spec.rayClusterSpec.workerGroupSpecs[{}].groupName: worker group "
+                    "names must be unique, {} is there twice",
+                    *twice, cluster.workerGroupSpecs[*twice].groupName));
   return {};
 }
 
@@ -65,7 +88,7 @@ Fault check_cluster(const RayJobSpec& spec, const StringMap& annotations,
     return invalid("K8s token auth mode is currently not supported for RayJob");
   if (auto ok = validate_cluster_spec(*spec.rayClusterSpec, annotations, gates); !ok)
     return invalid(ok.error().message);
-  return {};
+  return check_cluster_fits(*spec.rayClusterSpec);
 }
 
 // Only a mapping, or nothing, is a runtime environment; what it says is for Ray to judge.
@@ -91,10 +114,10 @@ Fault check_deadlines(const RayJobSpec& spec) {
 
 Fault check_spec(const RayJobSpec& spec, const StringMap& annotations,
                  const ValidationGates& gates) {
-  if (auto fault = check_shutdown(spec)) return fault;
+  if (auto fault = check_shutdown(spec, gates)) return fault;
   if (auto fault = check_deletion_strategy(spec, gates)) return fault;
-  if (auto fault = check_cluster_choice(spec)) return fault;
-  if (auto fault = check_sidecar(spec)) return fault;
+  if (auto fault = check_cluster_choice(spec, gates)) return fault;
+  if (auto fault = check_sidecar(spec, gates)) return fault;
   if (auto fault = check_cluster(spec, annotations, gates)) return fault;
   if (auto fault = check_runtime_env(spec.runtimeEnvYAML)) return fault;
   return check_deadlines(spec);

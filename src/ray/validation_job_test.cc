@@ -47,6 +47,28 @@ const Case kJobs[] = {
     {"TtlWithShutdown", "{ttlSecondsAfterFinished: 1, shutdownAfterJobFinishes: true}", ""},
     {"SuspendedSelector", kSelector + "suspend: true, shutdownAfterJobFinishes: true}",
      kInvalid + "the ClusterSelector mode doesn't support the suspend operation"},
+    {"SuspendWithRules",  // SEEN-36
+     "{suspend: true, " + rules("{policy: DeleteSelf, condition: {jobStatus: FAILED}}") + "}",
+     "",
+     {.suspend_with_rules = true}},
+    {"SuspendedSelectorUnderItsGate",  // RJ-25
+     kSelector + "suspend: true}",
+     "",
+     {.selector_suspend = true}},
+    {"SidecarSubmitterConfigWithRestarts",  // RJ-35
+     "{submissionMode: SidecarMode, submitterConfig: {backoffLimit: 5}}",
+     "",
+     {.sidecar_submitter_restart = true}},
+    {"UpgradeStrategy", "rayClusterSpec: {upgradeStrategy: {type: None}}",  // SEEN-35
+     kInvalid + "spec.rayClusterSpec.upgradeStrategy.type cannot be set: the cluster of a RayJob "
+                "is not upgraded"},
+    {"EmptyUpgradeStrategy", "rayClusterSpec: {upgradeStrategy: {}}", ""},
+    {"TwoGroupsOfOneName",  // SEEN-38
+     "rayClusterSpec: {workerGroupSpecs: [{groupName: g, minReplicas: 0, maxReplicas: 1, replicas: "
+     "1, template: {spec: {containers: [{name: w}]}}}, {groupName: g, minReplicas: 0, maxReplicas: "
+     "1, replicas: 1, template: {spec: {containers: [{name: w}]}}}]}",
+     kInvalid + "spec.rayClusterSpec.workerGroupSpecs[1].groupName: worker group names must be "
+                "unique, g is there twice"},
     {"NoCluster", "rayClusterSpec: null",
      kInvalid + "one of RayClusterSpec or ClusterSelector must be set"},
     {"EmptySelector", "{rayClusterSpec: null, clusterSelector: {}}",

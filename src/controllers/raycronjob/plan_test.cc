@@ -2,6 +2,7 @@
 
 #include "controllers/raycluster/testing.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace manta::controllers::raycronjob {
@@ -48,10 +49,12 @@ Settings with_zones() {
   return settings;
 }
 
-kube::Plan plan_of(const RayCronJobSeen& seen, Time now) {
+kube::Plan plan_of(const RayCronJobSeen& seen, Time now, JobGates gates = {}) {
   const kube::Facts facts;
   const kube::Failures failures;
-  return plan(seen, with_zones(), {.now = now, .facts = facts, .failures = failures});
+  auto settings = with_zones();
+  settings.job_gates = gates;
+  return plan(seen, settings, {.now = now, .facts = facts, .failures = failures});
 }
 
 std::string outcome(const kube::Plan& plan) {
@@ -85,6 +88,128 @@ TEST(CronPlanValidation, UnknownZoneIsInvalid) {
   ASSERT_EQ(plan.events.size(), 1u);
   EXPECT_EQ(plan.events[0].reason, "InvalidRayCronJobSpec");
   EXPECT_TRUE(plan.stages.empty());
+  EXPECT_EQ(string_at(array_at(plan.status->body, {"status", "conditions"})[0], {"type"}),
+            "Invalid");
+}
+
+// A cron job that made these children, each with its state, oldest first.
+RayCronJobSeen with_children(std::initializer_list<std::string_view> states,
+                             const std::function<void(ray::RayCronJobSpec&)>& edit) {
+  auto seen = seen_of(kCases[0]);
+  auto copy = *seen.cron_job;
+  edit(copy.spec);
+  seen.cron_job = std::make_shared<const ray::RayCronJob>(copy);
+  int n = 0;
+  for (const auto state : states) {
+    ray::RayJob job;
+    job.meta.key = {"ns", fmt::format("child-{}", n)};
+    job.meta.created = at("2026-01-01T00:00:00Z") + std::chrono::seconds{n++};
+    job.status.jobDeploymentStatus = state;
+    seen.children.push_back(std::make_shared<const ray::RayJob>(job));
+  }
+  return seen;
+}
+
+std::string writes(const kube::Plan& plan) {
+  std::string text;
+  for (const auto& stage : plan.stages)
+    for (const auto& write : stage)
+      text += fmt::format("{} {};", write.kind == kube::WriteKind::Create ? "create" : "delete",
+                          write.key.name);
+  return text;
+}
+
+struct PolicyCase {
+  const char* name;
+  std::optional<std::string> policy;
+  std::initializer_list<std::string_view> children;
+  const char* want;  // at 00:11: the ticks of 00:05 and 00:10 are due
+};
+const PolicyCase kPolicies[] = {
+    // CJ-07
+    {"AbsentIsAllow", {}, {"Running"}, "create k-29453765;"},
+    {"Allow", "Allow", {"Running"}, "create k-29453765;"},
+    {"ForbidWaits", "Forbid", {"Running"}, ""},
+    {"ForbidOfASuspendedOneWaitsToo", "Forbid", {"Suspended"}, ""},
+    {"ForbidAfterItsEndTakesTheLatest", "Forbid", {"Failed"}, "create k-29453770;"},
+    {"Replace", "Replace", {"Complete", "Running"}, "delete child-1;create k-29453770;"},
+};
+class CronPolicy : public ::testing::TestWithParam<PolicyCase> {};
+TEST_P(CronPolicy, Row) {
+  const auto seen = with_children(GetParam().children, [&](ray::RayCronJobSpec& spec) {
+    spec.concurrencyPolicy = GetParam().policy;
+  });
+  EXPECT_EQ(writes(plan_of(seen, at("2026-01-01T00:11:00Z"), {.cron_policies = true})),
+            GetParam().want);
+}
+INSTANTIATE_TEST_SUITE_P(, CronPolicy, ::testing::ValuesIn(kPolicies),
+                         [](auto& c) { return c.param.name; });
+
+TEST(CronPolicies, WithoutTheirGateCountForNothing) {
+  const auto seen = with_children({"Running", "Complete", "Failed"}, [](ray::RayCronJobSpec& spec) {
+    spec.concurrencyPolicy = "Forbid";
+    spec.successfulJobsHistoryLimit = 0;
+    spec.failedJobsHistoryLimit = 0;
+    spec.startingDeadlineSeconds = 1;
+  });
+  EXPECT_EQ(writes(plan_of(seen, at("2026-01-01T00:11:00Z"))), "create k-29453765;");
+}
+
+TEST(CronPolicies, HistoryLimitsDeleteTheOldest) {  // CJ-08
+  const auto seen =
+      with_children({"Complete", "Failed", "Complete", "Running", "Complete", "ValidationFailed"},
+                    [](ray::RayCronJobSpec& spec) {
+                      spec.successfulJobsHistoryLimit = 1;
+                      spec.failedJobsHistoryLimit = 0;
+                    });
+  EXPECT_EQ(writes(plan_of(seen, at("2026-01-01T00:01:00Z"), {.cron_policies = true})),
+            "delete child-0;delete child-2;delete child-1;delete child-5;");
+}
+
+TEST(CronPolicies, ATickMissedByTooMuchIsDropped) {
+  const auto seen =
+      with_children({}, [](ray::RayCronJobSpec& spec) { spec.startingDeadlineSeconds = 120; });
+  const JobGates gates{.cron_policies = true};
+  EXPECT_EQ(outcome(plan_of(seen, at("2026-01-01T00:08:00Z"), gates)), "wait 2m0s");
+  EXPECT_EQ(writes(plan_of(seen, at("2026-01-01T00:07:00Z"), gates)), "create k-29453765;");
+}
+
+TEST(CronGate, OnlyTheLatestOfManyMissedTicks) {  // CJ-02
+  const auto seen =
+      with_children({}, [](ray::RayCronJobSpec& spec) { spec.schedule = "* * * * *"; });
+  const auto plan = plan_of(seen, at("2026-01-02T00:00:30Z"), {.latest_tick = true});
+  EXPECT_EQ(writes(plan), "create k-29455200;");
+  EXPECT_EQ(plan.events.at(0).reason, "MissedTicks");
+  EXPECT_NE(plan.events[0].note.find("1439 ticks"), std::string::npos) << plan.events[0].note;
+}
+
+TEST(CronGate, TicksCountFromAnEdit) {  // CJ-13
+  auto seen = with_children({}, [](ray::RayCronJobSpec& spec) { spec.schedule = "0 * * * *"; });
+  auto copy = *seen.cron_job;
+  copy.meta.generation = 2;
+  copy.status.lastScheduleTime = at("2026-01-01T00:00:00Z");
+  const JobGates gates{.count_from_edit = true};
+  const auto now = at("2026-01-01T20:30:00Z");
+  seen.cron_job = std::make_shared<const ray::RayCronJob>(copy);
+  const auto noticed = plan_of(seen, now, gates);
+  EXPECT_TRUE(noticed.stages.empty());
+  copy.status =
+      ray::parse_part<ray::RayCronJobStatus>(noticed.status->body.at("status"), "status").value();
+  seen.cron_job = std::make_shared<const ray::RayCronJob>(copy);
+  EXPECT_EQ(outcome(plan_of(seen, now, gates)), "wait 30m0s");
+}
+
+TEST(CronPlanNever, IsSaidOnce) {  // CJ-04
+  auto seen = seen_of(kCases[4]);
+  const auto plan = plan_of(seen, at("2026-01-01T00:05:30Z"));
+  EXPECT_EQ(plan.events.at(0).reason, "NeverFires");
+  auto copy = *seen.cron_job;
+  copy.status =
+      ray::parse_part<ray::RayCronJobStatus>(plan.status->body.at("status"), "status").value();
+  seen.cron_job = std::make_shared<const ray::RayCronJob>(copy);
+  const auto again = plan_of(seen, at("2026-01-01T00:06:30Z"));
+  EXPECT_TRUE(again.events.empty());
+  EXPECT_FALSE(again.status);
 }
 
 }  // namespace

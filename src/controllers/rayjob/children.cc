@@ -44,11 +44,10 @@ bool ensure_cluster(Draft& draft) {
                             key)));
     return false;  // its creation brings us back
   }
+  if (!draft.spec().rayClusterSpec) return false;  // an invalid edit took it away
   auto cluster = ray::build_cluster_for_job(job_with_status(draft), draft.settings.build);
   if (!cluster) {
-    draft.plan.events.push_back(
-        warning("FailedToCreateRayCluster", "Create",
-                fmt::format("Failed to create RayCluster {}: {}", key, cluster.error().message)));
+    draft.status.message = cluster.error().message;
     return false;
   }
   auto write = create(ray::kRayClusters, std::move(*cluster), "cluster");
@@ -85,9 +84,7 @@ bool ensure_submitter(Draft& draft) {
   auto job =
       ray::build_submitter_job(job_with_status(draft), *draft.seen.cluster, draft.settings.build);
   if (!job) {
-    draft.plan.events.push_back(warning(
-        "FailedToCreateRayJobSubmitter", "Create",
-        fmt::format("Failed to create new Kubernetes Job {}: {}", key, job.error().message)));
+    draft.status.message = job.error().message;
     return false;
   }
   auto write = create(kube::kJobs, std::move(*job), "submitter");
@@ -194,6 +191,9 @@ void suspend_workers(Draft& draft) {
 
 void delete_self(Draft& draft) {
   auto write = remove(ray::kRayJobs, draft.job().meta, "self");
+  const auto key = draft.seen.key().to_string();
+  set_events(write, "Deleted", "RayJob", "Deleted RayJob " + key,
+             fmt::format("Failed to delete RayJob {}: {{error}}", key));
   write.why = "a deletion policy asks for it";
   draft.plan.stage().push_back(std::move(write));
 }

@@ -1,7 +1,10 @@
 // Complete and Failed: deletion rules, the older onSuccess/onFailure policies, shutdown after a
 // time.
 #include "controllers/rayjob/children.h"
+#include "controllers/rayjob/notices.h"
 #include "controllers/rayjob/states.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -44,7 +47,20 @@ bool applies(const ray::DeletionCondition& condition, const ray::RayJobStatus& s
                              : condition.jobDeploymentStatus == status.jobDeploymentStatus;
 }
 
+// Nobody will ever delete the cluster, though the user wrote rules for that. RJ-12
+void note_nothing_applies(Draft& draft, bool applies) {
+  if (applies) return take_notice_back(draft, kCleanupNotApplicable);
+  const auto& status = draft.status;
+  give_notice(draft, kCleanupNotApplicable,
+              fmt::format("spec.deletionStrategy says nothing of a job that ended with jobStatus "
+                          "'{}' and jobDeploymentStatus '{}': RayCluster {} is kept",
+                          status.jobStatus, status.jobDeploymentStatus, status.rayClusterName));
+}
+
 void follow_rules(Draft& draft, const std::vector<ray::DeletionRule>& rules, Time ended) {
+  note_nothing_applies(draft, std::ranges::any_of(rules, [&](const auto& rule) {
+                         return applies(rule.condition, draft.status);
+                       }));
   const ray::DeletionRule* due = nullptr;
   for (const auto& rule : rules) {
     if (!applies(rule.condition, draft.status)) continue;
@@ -59,6 +75,7 @@ void follow_policies(Draft& draft, const ray::DeletionStrategy& strategy, Time e
   const auto& chosen = draft.status.jobStatus == "SUCCEEDED" ? strategy.onSuccess
                        : draft.status.jobStatus == "FAILED"  ? strategy.onFailure
                                                              : ray::Opt<ray::DeletionPolicy>();
+  note_nothing_applies(draft, chosen && chosen->policy);
   if (!chosen || !chosen->policy) return;
   if (draft.has_come(ended + std::chrono::seconds{draft.spec().ttlSecondsAfterFinished}))
     carry_out(draft, *chosen->policy);

@@ -119,9 +119,8 @@ Result<kube::Write> submit_write(const Draft& draft) {
   return external(std::move(request), "submit", "Ray does not know the job");
 }
 
-kube::Write stop_write(const Draft& draft) {
-  auto write = external(dashboard_request(draft, "stop-job"), "stop", "the RayJob is deleted");
-  return write;
+kube::Write stop_write(const Draft& draft, std::string_view why) {
+  return external(dashboard_request(draft, "stop-job"), "stop", why);
 }
 
 Result<JobInfo> parse_job_info(const Json& answer) {
@@ -131,6 +130,27 @@ Result<JobInfo> parse_job_info(const Json& answer) {
                  .message = std::string(string_at(answer, {"message"})),
                  .start = epoch_millis(answer, "start_time"),
                  .end = epoch_millis(answer, "end_time")};
+}
+
+std::optional<Result<JobInfo>> ask_job_info(Draft& draft) {
+  draft.plan.facts.push_back(job_info_request(draft));
+  const auto fact = draft.context.facts.find(kJobInfoFact);
+  if (fact == draft.context.facts.end()) return std::nullopt;
+  if (!fact->second.answer) return std::unexpected(fact->second.answer.error());
+  return parse_job_info(*fact->second.answer);
+}
+
+bool selected_job_stopped(Draft& draft) {
+  const auto& status = draft.status;
+  if (!selects_cluster(draft.spec()) || !draft.seen.cluster || status.dashboardURL.empty() ||
+      status.jobId.empty() || is_terminal_job(status.jobStatus) || !dashboard_reachable(draft.seen))
+    return true;
+  const auto answer = ask_job_info(draft);
+  if (!answer) return false;
+  if (!*answer) return (*answer).error().code == ErrorCode::NotFound;  // it was never submitted
+  if (is_terminal_job((*answer)->status)) return true;
+  draft.plan.stage().push_back(stop_write(draft, "the RayJob is suspended"));
+  return false;
 }
 
 }  // namespace manta::controllers::rayjob

@@ -21,7 +21,7 @@ Json dashboard_request(const Draft& draft, std::string_view operation);
 
 /// POSTs the job; fails when the spec holds what cannot be sent.
 Result<kube::Write> submit_write(const Draft& draft);
-kube::Write stop_write(const Draft& draft);
+kube::Write stop_write(const Draft& draft, std::string_view why);
 
 struct JobInfo {
   std::string status = {};
@@ -30,5 +30,12 @@ struct JobInfo {
   std::optional<Time> end = {};
 };
 Result<JobInfo> parse_job_info(const Json& answer);
+
+/// Asks Ray for the job from now on; its newest answer, or nothing while there is none.
+std::optional<Result<JobInfo>> ask_job_info(Draft& draft);
+
+/// True when the job of a RayJob that is being suspended runs no longer on the cluster it selected
+/// (any other cluster goes with the suspension). Otherwise Ray is asked to stop it. RJ-25
+bool selected_job_stopped(Draft& draft);
 
 }  // namespace manta::controllers::rayjob

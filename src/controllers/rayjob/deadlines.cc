@@ -1,21 +1,51 @@
 #include "controllers/rayjob/deadlines.h"
 
+#include "controllers/rayjob/dashboard.h"
+#include "controllers/rayjob/notices.h"
+
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+
+#include <cstdlib>
 
 namespace manta::controllers::rayjob {
 namespace {
 
-bool deadline_passed(Draft& draft, const ray::Opt<ray::Int32>& seconds, std::string_view reason,
-                     std::string_view field) {
-  if (!seconds || !draft.status.startTime) return false;
-  if (!draft.has_come(*draft.status.startTime + std::chrono::seconds{*seconds})) return false;
+bool deadline_passed(Draft& draft, const ray::Opt<ray::Int32>& seconds, std::optional<Time> start,
+                     std::string_view reason, std::string_view field) {
+  if (!seconds || !start) return false;
+  if (!draft.has_come(*start + std::chrono::seconds{*seconds})) return false;
   draft.fail(reason,
              fmt::format("The RayJob has passed the {0}. StartTime: {1} +0000 UTC. {2}: {3}", field,
-                         plain_time(*draft.status.startTime),
+                         plain_time(*start),
                          field == "activeDeadlineSeconds" ? "ActiveDeadlineSeconds"
                                                           : "PreRunningDeadlineSeconds",
                          *seconds));
+  return true;
+}
+
+// How long Ray may take to stop a job whose deadline has passed.
+constexpr std::chrono::seconds kStopWindow{30};
+// Heads that may fail in an init container before the RayJob does.
+constexpr int kHeadTries = 3;
+
+// True while Ray is being asked to stop the job.
+bool is_being_stopped(Draft& draft) {
+  const auto& status = draft.status;
+  if (!draft.settings.job_gates.stop_at_deadline || status.jobDeploymentStatus != "Running" ||
+      is_terminal_job(status.jobStatus) || !dashboard_reachable(draft.seen))
+    return false;
+  const auto deadline =
+      *status.startTime + std::chrono::seconds{*draft.spec().activeDeadlineSeconds};
+  if (draft.has_come(deadline + kStopWindow)) return false;
+  const auto answer = ask_job_info(draft);
+  if (!answer) return true;
+  if (!*answer) return (*answer).error().code != ErrorCode::NotFound;
+  if (is_terminal_job((*answer)->status)) {
+    draft.status.jobStatus = (*answer)->status;
+    return false;
+  }
+  draft.plan.stage().push_back(stop_write(draft, "activeDeadlineSeconds has passed"));
   return true;
 }
 
@@ -28,13 +58,43 @@ std::string plain_time(Time time) {
 }
 
 bool active_deadline_passed(Draft& draft) {
-  return deadline_passed(draft, draft.spec().activeDeadlineSeconds, "DeadlineExceeded",
-                         "activeDeadlineSeconds");
+  const auto& seconds = draft.spec().activeDeadlineSeconds;
+  const auto& start = draft.status.startTime;
+  if (!seconds || !start || !draft.has_come(*start + std::chrono::seconds{*seconds})) return false;
+  if (is_being_stopped(draft)) return true;
+  return deadline_passed(draft, seconds, start, "DeadlineExceeded", "activeDeadlineSeconds");
 }
 
 bool pre_running_deadline_passed(Draft& draft) {
-  return deadline_passed(draft, draft.spec().preRunningDeadlineSeconds,
+  return deadline_passed(draft, draft.spec().preRunningDeadlineSeconds, draft.status.startTime,
                          "PreRunningDeadlineExceeded", "preRunningDeadlineSeconds");
+}
+
+bool waiting_deadline_passed(Draft& draft) {
+  auto start = draft.status.startTime;
+  const auto* waiting = ray::find_condition(draft.status.conditions, kWaitingForUser);
+  if (draft.settings.job_gates.waiting_window && waiting && waiting->lastTransitionTime)
+    start = waiting->lastTransitionTime;
+  return deadline_passed(draft, draft.spec().preRunningDeadlineSeconds, start,
+                         "PreRunningDeadlineExceeded", "preRunningDeadlineSeconds");
+}
+
+bool head_init_failed(Draft& draft) {
+  if (!draft.settings.job_gates.head_init_failure || draft.seen.heads.empty()) return false;
+  const auto& head = *draft.seen.heads.front();
+  if (!head.trouble || !head.trouble->starts_with("init container ") ||
+      head.trouble->find(" exited with code ") == std::string::npos)
+    return false;
+  const auto* before = ray::find_condition(draft.status.conditions, kHeadInitFailing);
+  // "<n> of <limit>: Pod <name>: <its words>": each Pod counts once.
+  int tries = before ? std::atoi(before->message.c_str()) : 0;
+  const auto pod = fmt::format("Pod {}: ", head.meta.key.name);
+  if (!before || before->message.find(pod) == std::string::npos) ++tries;
+  give_notice(draft, kHeadInitFailing,
+              fmt::format("{} of {}: {}{}", tries, kHeadTries, pod, *head.trouble));
+  if (tries < kHeadTries) return false;
+  draft.fail("AppFailed", fmt::format("{}{}", pod, *head.trouble));
+  return true;
 }
 
 bool transition_grace_passed(Draft& draft) {
@@ -54,6 +114,13 @@ bool status_check_timed_out(Draft& draft) {
   const auto since = draft.status.jobStatusCheckFailureStartTime;
   const auto limit = draft.settings.job_check_timeout;
   if (!since || !draft.has_come(*since + limit)) return false;
+  if (draft.settings.job_gates.patience && has_ready_head(draft.seen) &&
+      draft.seen.heads.front()->meta.created <= *since) {
+    give_notice(draft, kDashboardSilent,
+                fmt::format("Ray has not answered since {}; its head Pod {} is Ready",
+                            plain_time(*since), draft.seen.heads.front()->meta.key.name));
+    return false;
+  }
   draft.fail("JobStatusCheckTimeoutExceeded",
              fmt::format("Job status checks have been failing since {}; exceeded timeout of {}s",
                          plain_time(*since),

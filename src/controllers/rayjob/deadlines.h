@@ -6,9 +6,16 @@
 namespace manta::controllers::rayjob {
 
 /// True when spec.activeDeadlineSeconds has passed; the status is then Failed.
+/// Under gate RayJobStopAtDeadline Ray is asked to stop the job first. RJ-11
 bool active_deadline_passed(Draft& draft);
 /// The same for spec.preRunningDeadlineSeconds.
 bool pre_running_deadline_passed(Draft& draft);
+/// preRunningDeadlineSeconds while Waiting; under gate RayJobWaitingWindow it counts anew from
+/// there, so that a slow cluster takes nothing of the user's time. RJ-18
+bool waiting_deadline_passed(Draft& draft);
+/// Under gate RayJobHeadInitFailure: heads whose init container fails have been made often enough.
+/// RJ-37
+bool head_init_failed(Draft& draft);
 /// The Ray job ended long ago, by its own account, and the RayJob still runs.
 bool transition_grace_passed(Draft& draft);
 /// Asking the dashboard has failed for too long.

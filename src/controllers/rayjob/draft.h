@@ -40,4 +40,9 @@ struct Draft {
   }
 };
 
+/// Whether a retry stays on the cluster of the last attempt. RJ-41
+inline bool reuses_cluster(const Draft& draft) {
+  return draft.settings.job_gates.reuse_cluster && draft.spec().retryStrategy == "ReuseRayCluster";
+}
+
 }  // namespace manta::controllers::rayjob

@@ -3,6 +3,7 @@
 #include "controllers/rayjob/children.h"
 #include "controllers/rayjob/dashboard.h"
 #include "controllers/rayjob/gang.h"
+#include "controllers/rayjob/notices.h"
 #include "controllers/rayjob/states.h"
 #include "controllers/rayjob/tail.h"
 #include "controllers/rayjob/validation.h"
@@ -30,16 +31,24 @@ void plan_deletion(Draft& draft) {
   if (!draft.job().meta.has_finalizer(ray::kFinalizerRayJob)) return;
   const auto& stored = draft.job().status;
   const bool may_run = !is_terminal_job(stored.jobStatus) && !stored.dashboardURL.empty() &&
-                       !stored.jobId.empty() && draft.seen.cluster &&
-                       dashboard_reachable(draft.seen);
-  const bool too_late = draft.now() >= *draft.job().meta.deleting + kStopLimit;
-  if (may_run && !too_late) {
-    auto stop = stop_write(draft);
-    stop.tolerate = selects_cluster(draft.spec()) ? std::vector{ErrorCode::NotFound} : any_error();
-    draft.plan.stage().push_back(std::move(stop));
-    draft.look_at(*draft.job().meta.deleting + kStopLimit);
+                       !stored.jobId.empty() && draft.seen.cluster;
+  const bool lives_on = selects_cluster(draft.spec());
+  auto let_go = finalizer_write(draft.job(), false);
+  if (may_run && !draft.has_come(*draft.job().meta.deleting + kStopLimit)) {
+    if (dashboard_reachable(draft.seen)) {
+      auto stop = stop_write(draft, "the RayJob is deleted");
+      stop.tolerate = lives_on ? std::vector{ErrorCode::NotFound} : any_error();
+      draft.plan.stage().push_back(std::move(stop));
+    } else if (lives_on) {
+      return;  // its token may still come
+    }
+  } else if (may_run && lives_on) {
+    let_go.done_event =
+        warning("FailedToStopRayJob", "Delete",
+                fmt::format("Ray did not stop job {} on RayCluster {} within {}s; it may still run",
+                            stored.jobId, stored.rayClusterName, kStopLimit.count()));
   }
-  draft.plan.stage().push_back(finalizer_write(draft.job(), false));
+  draft.plan.stage().push_back(std::move(let_go));
 }
 
 // A spec that was put right goes on where it was: SEEN-39, RJ-20, RJ-21.
@@ -75,8 +84,45 @@ void plan_state(Draft& draft) {
 void plan_status(Draft& draft) {
   const auto& stored = draft.job().status;
   if (!worth_writing(stored, draft.status)) return;
-  if (is_terminal_deployment(draft.status.jobDeploymentStatus)) draft.status.endTime = draft.now();
+  const auto& state = draft.status.jobDeploymentStatus;
+  if (is_terminal_deployment(state) && state != stored.jobDeploymentStatus)
+    draft.status.endTime = draft.now();
   draft.plan.status = status_write(draft.job(), draft.status);
+}
+
+void plan_invalid(Draft& draft, const Problem& problem) {
+  draft.plan.events.push_back(
+      warning(problem.reason, "Validate",
+              fmt::format("{}: {}", draft.seen.key().to_string(), problem.message)));
+  draft.move_to("ValidationFailed");
+  draft.status.reason = "ValidationFailed";
+  draft.status.message = problem.message;
+  plan_status(draft);
+}
+
+void plan_valid(Draft& draft) {
+  if (is_terminal_deployment(draft.status.jobDeploymentStatus)) {
+    plan_cleanup(draft);
+    // What is deleted now will be given back when it has gone.
+    if (draft.plan.stages.empty()) gang_released(draft);
+  } else {
+    plan_state(draft);
+    count_attempt(draft.status, draft.spec());
+  }
+  plan_status(draft);
+}
+
+// Whether we have begun to look after it. Afterwards no edit makes us look away.
+bool is_adopted(const ray::RayJobStatus& status) {
+  return !status.jobDeploymentStatus.empty() && status.jobDeploymentStatus != "ValidationFailed";
+}
+
+RayJobSeen with_last_valid_spec(const RayJobSeen& seen) {
+  auto job = *seen.job;
+  job.spec = spec_to_go_on_with(seen);
+  auto out = seen;
+  out.job = std::make_shared<const ray::RayJob>(std::move(job));
+  return out;
 }
 
 }  // namespace
@@ -89,25 +135,21 @@ kube::Plan plan(const RayJobSeen& seen, const Settings& settings,
     plan_deletion(draft);
     return std::move(draft.plan);
   }
-  if (const auto problem = validate(seen, settings)) {
-    draft.plan.events.push_back(
-        warning(problem->reason, "Validate",
-                fmt::format("{}: {}", seen.key().to_string(), problem->message)));
-    draft.move_to("ValidationFailed");
-    draft.status.reason = "ValidationFailed";
-    draft.status.message = problem->message;
-    plan_status(draft);
+  const auto problem = validate(*seen.job, settings);
+  if (problem && is_adopted(seen.job->status)) {
+    const auto managed = with_last_valid_spec(seen);
+    Draft going_on{
+        .seen = managed, .settings = settings, .context = context, .status = seen.job->status};
+    give_notice(going_on, kInvalidUpdate, problem->message);
+    plan_valid(going_on);
+    return std::move(going_on.plan);
+  }
+  if (problem) {
+    plan_invalid(draft, *problem);
     return std::move(draft.plan);
   }
-  if (is_terminal_deployment(draft.status.jobDeploymentStatus)) {
-    plan_cleanup(draft);
-    // What is deleted now will be given back when it has gone.
-    if (draft.plan.stages.empty()) gang_released(draft);
-    return std::move(draft.plan);
-  }
-  plan_state(draft);
-  count_attempt(draft.status, draft.spec());
-  plan_status(draft);
+  take_notice_back(draft, kInvalidUpdate);
+  plan_valid(draft);
   return std::move(draft.plan);
 }
 

@@ -19,6 +19,8 @@ struct World {
   std::shared_ptr<kube::JobView> submitter = {};
   std::shared_ptr<kube::ServiceView> service = {};
   raycluster::Pods heads = {raycluster::testing::head()};
+  raycluster::Pods workers = {};
+  std::shared_ptr<const ray::RayJob> last_valid = {};
   kube::Facts facts = {};
   kube::Failures failures = {};
   Settings settings = {};
@@ -38,7 +40,10 @@ struct World {
                    .cluster = cluster,
                    .service = service,
                    .submitter = submitter,
-                   .heads = heads};
+                   .pods = heads,
+                   .heads = heads,
+                   .last_valid = last_valid};
+    out.pods.insert(out.pods.end(), workers.begin(), workers.end());
     if (cluster) {
       auto head_service = *raycluster::testing::head_service();
       head_service.meta.key.name = cluster->meta.key.name + "-head-svc";
@@ -129,6 +134,11 @@ struct World {
     return fmt::format("{}/{}/{}", job.status.jobDeploymentStatus, job.status.jobStatus,
                        job.status.reason);
   }
+  std::string notices() const {
+    std::vector<std::string> types;
+    for (const auto& condition : job.status.conditions) types.push_back(condition.type);
+    return fmt::format("{}", fmt::join(types, ", "));
+  }
   std::string written() {
     auto text = fmt::format("{}", fmt::join(log, ", "));
     log.clear();
@@ -208,8 +218,19 @@ TEST(RayJob, LateOperatorStillSeesTheSuccess) {
   EXPECT_EQ(world.state(), "Complete/SUCCEEDED/");
 }
 
-TEST(RayJob, SubmitterThatEndedLongBeforeTheJobFailsIt) {
+TEST(RayJob, SubmitterThatEndedLongBeforeTheJobIsSaidAndNoEnd) {  // RJ-05
   World world;
+  world.ready().ray_says("RUNNING").submitter_ends().pass_time(std::chrono::seconds{30});
+  EXPECT_EQ(world.state(), "Running/RUNNING/");
+  EXPECT_EQ(world.notices(), "SubmitterEnded");
+  world.ray_says("SUCCEEDED");
+  EXPECT_EQ(world.state(), "Complete/SUCCEEDED/");
+  EXPECT_EQ(world.notices(), "");
+}
+
+TEST(RayJob, SubmitterThatEndedLongBeforeTheJobFailsItWhereTheGraceIsSet) {
+  World world;
+  world.settings.job_grace_is_set = true;
   world.ready().ray_says("RUNNING").submitter_ends().pass_time(std::chrono::seconds{29});
   EXPECT_EQ(world.state(), "Running/RUNNING/");
   world.pass_time(std::chrono::seconds{1});
@@ -418,6 +439,296 @@ TEST(RayJobLaw, ASettledWorldsPlanIsEmpty) {
     EXPECT_TRUE(plan.stages.empty()) << mode;
     EXPECT_FALSE(plan.status) << mode;
   }
+}
+
+TEST(RayJob, SubmitterThatFailedAfterASuccessIsForRayToJudge) {
+  World world;
+  world.ready().ray_says("SUCCEEDED").submitter_ends("Failed");
+  EXPECT_EQ(world.state(), "Complete/SUCCEEDED/");
+}
+
+TEST(RayJob, AFailureThatOnlyRayToldHasRaysWords) {
+  World world;
+  world.ready();
+  world.facts["job-info"] = {
+      .answer =
+          parse_json(R"({"status":"FAILED","message":"boom","end_time":1700000000000})").value(),
+      .at = world.now};
+  world.submitter_ends("Failed");
+  EXPECT_EQ(world.state(), "Failed/FAILED/AppFailed");
+  EXPECT_EQ(world.job.status.message, "boom");
+  EXPECT_TRUE(world.job.status.rayJobInfo.endTime);
+}
+
+// ---- Why is my job not running?
+
+raycluster::PodPtr troubled(raycluster::PodPtr pod, std::string words) {
+  auto copy = *pod;
+  copy.trouble = std::make_shared<const std::string>(std::move(words));
+  return raycluster::testing::share(std::move(copy));
+}
+
+TEST(RayJobObstacle, IsTheHeadsWordsBeforeAWorkers) {
+  World world;
+  world.settle();
+  EXPECT_EQ(world.job.status.message, "");
+  world.workers = {troubled(raycluster::testing::worker("w-1"), "Unschedulable: no GPU")};
+  world.settle();
+  EXPECT_EQ(world.job.status.message, "Pod w-1: Unschedulable: no GPU");
+  world.heads = {troubled(raycluster::testing::head(), "container ray is waiting: ErrImagePull")};
+  world.settle();
+  EXPECT_EQ(world.job.status.message, "Pod c-head: container ray is waiting: ErrImagePull");
+  world.heads = {raycluster::testing::head()};
+  world.ready();
+  EXPECT_EQ(world.state(), "Running//");
+  EXPECT_EQ(world.job.status.message, "");
+}
+
+TEST(RayJobObstacle, IsTheQuotaThatTheClusterMet) {
+  World world;
+  world.settle();
+  world.cluster->status.conditions = {
+      {.type = "ReplicaFailure", .status = "True", .message = "exceeded quota: pods"}};
+  world.settle();
+  EXPECT_NE(world.job.status.message.find("exceeded quota: pods"), std::string::npos);
+}
+
+TEST(RayJobObstacle, IsTheApiServersRefusalOfTheSubmitter) {  // RJ-32
+  World world;
+  world.failures = {{"submitter", {.error = {.message = "restartPolicy: Unsupported value"}}}};
+  world.ready();
+  EXPECT_EQ(world.state(), "Initializing//");
+  EXPECT_EQ(world.job.status.message,
+            "creating the submitter Job j: restartPolicy: Unsupported value");
+  EXPECT_EQ(world.notices(), "");
+}
+
+TEST(RayJobObstacle, IsAForeignJobOfItsName) {  // RJ-09
+  World world;
+  world.failures = {
+      {"submitter", {.error = {.code = ErrorCode::AlreadyExists, .message = "exists"}}}};
+  world.ready();
+  EXPECT_EQ(world.notices(), "NameConflict");
+  world.failures.clear();
+  world.settle();
+  EXPECT_EQ(world.state(), "Running//");
+  EXPECT_EQ(world.notices(), "");
+}
+
+TEST(RayJobObstacle, IsACommandThatCannotBeBuilt) {  // no event, as upstream
+  World world;
+  world.job.spec.metadata = {{"a", "b"}};
+  world.job.spec.rayClusterSpec->rayVersion = "2.5.0";
+  world.ready();
+  EXPECT_EQ(world.state(), "Initializing//");
+  EXPECT_EQ(world.job.status.message,
+            "the Ray version must be at least 2.6.0 to use the metadata field");
+  EXPECT_TRUE(world.look().events.empty());
+}
+
+// ---- RJ-21
+
+TEST(RayJobInvalidUpdate, LeavesTheLastValidSpecInForce) {
+  World world;
+  world.job.spec.shutdownAfterJobFinishes = false;
+  world.ready().ray_says("RUNNING");
+  world.last_valid = std::make_shared<const ray::RayJob>(world.job);
+  world.job.spec.suspend = true;
+  world.settle();
+  EXPECT_EQ(world.state(), "Running/RUNNING/");
+  EXPECT_EQ(world.notices(), "InvalidUpdate");
+  world.job.spec.suspend = false;
+  world.settle();
+  EXPECT_EQ(world.notices(), "");
+  world.ray_says("SUCCEEDED").submitter_ends();
+  EXPECT_EQ(world.state(), "Complete/SUCCEEDED/");
+}
+
+TEST(RayJobInvalidUpdate, KeepsTheCleanUpThatWasAskedFor) {
+  World world("HTTPMode");
+  world.ready().ray_says("RUNNING");
+  world.last_valid = std::make_shared<const ray::RayJob>(world.job);
+  world.job.spec.ttlSecondsAfterFinished = -1;
+  world.ray_says("SUCCEEDED");
+  EXPECT_EQ(world.state(), "Complete/SUCCEEDED/");
+  EXPECT_FALSE(world.cluster);
+}
+
+TEST(RayJobInvalidUpdate, AfterARestartDeletesNothing) {
+  World world("HTTPMode");
+  world.ready().ray_says("RUNNING");
+  world.job.spec.ttlSecondsAfterFinished = -1;
+  world.ray_says("SUCCEEDED");
+  EXPECT_EQ(world.state(), "Complete/SUCCEEDED/");
+  EXPECT_TRUE(world.cluster);
+  world.job.spec.ttlSecondsAfterFinished = 0;
+  world.settle();
+  EXPECT_FALSE(world.cluster);
+}
+
+// ---- Clean-up
+
+TEST(RayJobCleanup, RulesThatMatchNothingAreSaid) {  // RJ-12
+  World world("HTTPMode");
+  world.job.spec.shutdownAfterJobFinishes = false;
+  world.job.spec.deletionStrategy = {.deletionRules = {rule("DeleteCluster", 0)}};
+  world.job.spec.activeDeadlineSeconds = 100;
+  world.ready().ray_says("RUNNING").pass_time(std::chrono::seconds{100});
+  EXPECT_EQ(world.state(), "Failed/RUNNING/DeadlineExceeded");
+  EXPECT_EQ(world.notices(), "CleanupNotApplicable");
+  EXPECT_TRUE(world.look().events.empty()) << "once";
+  EXPECT_TRUE(world.cluster);
+}
+
+TEST(RayJobCleanup, OlderPoliciesThatMatchNothingAreSaid) {
+  World world("HTTPMode");
+  world.job.spec.deletionStrategy = {.onSuccess = ray::DeletionPolicy{.policy = "DeleteCluster"},
+                                     .onFailure = ray::DeletionPolicy{.policy = "DeleteCluster"}};
+  world.ready().ray_says("STOPPED");
+  EXPECT_EQ(world.notices(), "CleanupNotApplicable");
+}
+
+TEST(RayJobCleanup, TheNoticeLeavesTheEndTimeAlone) {
+  World world("HTTPMode");
+  world.job.spec.shutdownAfterJobFinishes = false;
+  world.ready().ray_says("STOPPED");
+  const auto ended = world.job.status.endTime;
+  world.job.spec.deletionStrategy = {.deletionRules = {rule("DeleteCluster", 0)}};
+  world.pass_time(std::chrono::seconds{60});
+  EXPECT_EQ(world.notices(), "CleanupNotApplicable");
+  EXPECT_EQ(world.job.status.endTime, ended);
+}
+
+TEST(RayJobCleanup, ItsOwnDeletionHasAnEvent) {
+  World world("HTTPMode");
+  world.job.spec.shutdownAfterJobFinishes = false;
+  world.ready().ray_says("SUCCEEDED");
+  world.job.spec.shutdownAfterJobFinishes = true;
+  world.settings.delete_rayjob_cr = true;
+  const auto plan = world.look();
+  EXPECT_EQ(plan.stages.at(0).at(0).done_event->reason, "DeletedRayJob");
+}
+
+// ---- Our gates
+
+TEST(RayJobGate, CountLostHeads) {  // RJ-04
+  World world("HTTPMode");
+  world.settings.job_gates.count_lost_heads = true;
+  world.ready().ray_says("RUNNING").ray_fails(ErrorCode::NotFound);
+  EXPECT_EQ(world.state(), "Failed/RUNNING/AppFailed");
+}
+
+TEST(RayJobGate, Patience) {  // RJ-10
+  World world("HTTPMode");
+  world.settings.job_gates.patience = true;
+  world.ready().ray_fails(ErrorCode::Timeout).pass_time(std::chrono::seconds{360});
+  EXPECT_EQ(world.state(), "Running//");
+  EXPECT_EQ(world.notices(), "DashboardSilent");
+  world.ray_says("RUNNING");
+  EXPECT_EQ(world.notices(), "");
+  world.ray_fails(ErrorCode::Timeout);
+  world.heads.clear();
+  world.pass_time(std::chrono::seconds{360});
+  EXPECT_EQ(world.state(), "Failed/RUNNING/JobStatusCheckTimeoutExceeded");
+}
+
+TEST(RayJobGate, StopAtDeadline) {  // RJ-11
+  World world("HTTPMode");
+  world.settings.job_gates.stop_at_deadline = true;
+  world.job.spec.activeDeadlineSeconds = 100;
+  world.ready().ray_says("RUNNING");
+  world.written();
+  world.now += std::chrono::seconds{100};
+  const auto plan = world.look();
+  EXPECT_EQ(string_at(plan.stages.at(0).at(0).body, {"op"}), "stop-job");
+  EXPECT_FALSE(plan.status);
+  world.ray_says("STOPPED");
+  EXPECT_EQ(world.state(), "Failed/STOPPED/DeadlineExceeded");
+}
+
+TEST(RayJobGate, StopAtDeadlineGivesUpOnASilentRay) {
+  World world("HTTPMode");
+  world.settings.job_gates.stop_at_deadline = true;
+  world.job.spec.activeDeadlineSeconds = 100;
+  world.ready().ray_fails(ErrorCode::Timeout).pass_time(std::chrono::seconds{129});
+  EXPECT_EQ(world.state(), "Running//");
+  world.pass_time(std::chrono::seconds{1});
+  EXPECT_EQ(world.state(), "Failed//DeadlineExceeded");
+}
+
+TEST(RayJobGate, TotalDeadline) {  // RJ-17
+  for (const bool total : {false, true}) {
+    World world;
+    world.settings.job_gates.total_deadline = total;
+    world.job.spec.backoffLimit = 2;
+    world.job.spec.activeDeadlineSeconds = 60;
+    world.ready();
+    world.now += std::chrono::seconds{50};
+    world.facts["job-info"] = {.answer = parse_json(R"({"status":"FAILED"})").value(),
+                               .at = world.now};
+    world.submitter_ends();
+    world.facts.clear();
+    world.ready().pass_time(std::chrono::seconds{10});
+    EXPECT_EQ(world.state(), total ? "Failed//DeadlineExceeded" : "Running//");
+  }
+}
+
+TEST(RayJobGate, WaitingWindow) {  // RJ-18
+  for (const bool window : {false, true}) {
+    World world("InteractiveMode");
+    world.settings.job_gates.waiting_window = window;
+    world.job.spec.preRunningDeadlineSeconds = 60;
+    world.settle().pass_time(std::chrono::seconds{50}).ready();
+    world.pass_time(std::chrono::seconds{10});
+    EXPECT_EQ(world.state(), window ? "Waiting//" : "Failed//PreRunningDeadlineExceeded");
+    world.pass_time(std::chrono::seconds{50});
+    EXPECT_EQ(world.state(), "Failed//PreRunningDeadlineExceeded");
+  }
+}
+
+TEST(RayJobGate, HeadInitFailure) {  // RJ-37
+  World world;
+  world.settings.job_gates.head_init_failure = true;
+  world.settle();
+  for (int n = 1; n <= 3; ++n) {
+    EXPECT_EQ(world.state(), "Initializing//");
+    world.heads = {troubled(raycluster::testing::head({}, fmt::format("h-{}", n)),
+                            "init container setup exited with code 42: Error")};
+    world.settle();
+  }
+  EXPECT_EQ(world.state(), "Failed//AppFailed");
+  EXPECT_NE(world.job.status.message.find("setup exited with code 42"), std::string::npos);
+}
+
+TEST(RayJobGate, ReuseCluster) {  // RJ-41
+  World world("HTTPMode");
+  world.settings.job_gates.reuse_cluster = true;
+  world.job.spec.backoffLimit = 2;
+  world.job.spec.retryStrategy = "ReuseRayCluster";
+  world.job.spec.jobId = "mine";
+  world.ready();
+  const auto cluster = world.job.status.rayClusterName;
+  std::vector<std::string> ids{world.job.status.jobId};
+  for (int n = 0; n < 2; ++n) {
+    world.facts["job-info"] = {.answer = parse_json(R"({"status":"FAILED"})").value(),
+                               .at = world.now};
+    for (int pass = 0; pass < 40; ++pass) {
+      const auto wanted = world.look();
+      for (const auto& stage : wanted.stages)
+        for (const auto& write : stage) world.make(write);
+      if (!wanted.status) continue;
+      world.job.status =
+          ray::parse_part<ray::RayJobStatus>(wanted.status->body.at("status"), "status").value();
+      if (world.job.status.jobDeploymentStatus.empty()) world.facts.clear();
+      if (world.job.status.jobDeploymentStatus == "Running" && world.facts.empty()) break;
+    }
+    ids.push_back(world.job.status.jobId);
+  }
+  EXPECT_EQ(ids, (std::vector<std::string>{"mine", "mine-2", "mine-3"}));
+  EXPECT_EQ(world.job.status.rayClusterName, cluster);
+  world.settle().ray_says("SUCCEEDED");
+  EXPECT_EQ(world.job.status.failed, 2);
+  EXPECT_EQ(world.job.status.succeeded, 1);
 }
 
 }  // namespace

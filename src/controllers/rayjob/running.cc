@@ -2,6 +2,7 @@
 #include "controllers/rayjob/children.h"
 #include "controllers/rayjob/dashboard.h"
 #include "controllers/rayjob/deadlines.h"
+#include "controllers/rayjob/notices.h"
 #include "controllers/rayjob/states.h"
 #include "controllers/rayjob/submitter.h"
 
@@ -24,6 +25,8 @@ void arm_check_timer(Draft& draft) {
 // Ray does not know the job.
 void handle_unknown_job(Draft& draft, const SubmitterState& submitter) {
   if (submission_mode(draft.spec()) == Mode::Http) {
+    if (draft.settings.job_gates.count_lost_heads && !draft.status.jobStatus.empty())
+      return draft.fail(kAppFailed, "Ray has forgotten the job: the head it ran on was lost.");
     auto submit = submit_write(draft);
     if (!submit || draft.context.failures.contains("submit"))
       arm_check_timer(draft);
@@ -36,25 +39,32 @@ void handle_unknown_job(Draft& draft, const SubmitterState& submitter) {
     draft.fail(kAppFailed, "Submitter completed but Ray job not found in RayCluster.");
 }
 
-void handle_job_info(Draft& draft, const JobInfo& info, const SubmitterState& submitter) {
+// What Ray says of the job, into the status.
+void take_job_info(Draft& draft, const JobInfo& info) {
   auto& status = draft.status;
   status.jobStatusCheckFailureStartTime.reset();
+  take_notice_back(draft, kDashboardSilent);
   status.rayClusterStatus = draft.seen.cluster->status;
   status.jobStatus = info.status;
   status.message = info.message;
   if (info.start) status.rayJobInfo.startTime = info.start;
   if (info.end) status.rayJobInfo.endTime = info.end;
-  status.reason.clear();
+}
+
+void handle_job_info(Draft& draft, const JobInfo& info, const SubmitterState& submitter) {
+  take_job_info(draft, info);
+  draft.status.reason.clear();
   const auto mode = submission_mode(draft.spec());
   const bool has_submitter = mode == Mode::K8sJob || mode == Mode::Sidecar;
   if (!is_terminal_job(info.status)) return;
   if (has_submitter && !submitter.finished) {
-    if (status.rayJobInfo.endTime)
-      draft.look_at(*status.rayJobInfo.endTime + draft.settings.job_transition_grace);
+    if (draft.status.rayJobInfo.endTime)
+      draft.look_at(*draft.status.rayJobInfo.endTime + draft.settings.job_transition_grace);
     return;
   }
+  take_notice_back(draft, kSubmitterEnded);
   draft.move_to(info.status == "FAILED" ? "Failed" : "Complete");
-  if (info.status == "FAILED") status.reason = kAppFailed;
+  if (info.status == "FAILED") draft.status.reason = kAppFailed;
 }
 
 // The submitter fails when its job does, and Ray was asked before that: only a newer answer tells a
@@ -69,28 +79,30 @@ bool awaits_last_word(Draft& draft, const SubmitterState& submitter) {
   return !newer && !draft.has_come(*submitter.finished + kLastWord);
 }
 
-// True when the submitter's own end decides, whatever Ray says.
-bool ends_by_submitter(Draft& draft, const SubmitterState& submitter, const JobInfo* info,
-                       bool asked) {
+// The submitter ended well and Ray says that the job goes on: a log stream that broke, say. RJ-05
+void handle_early_end(Draft& draft, const SubmitterState& submitter) {
+  if (!draft.has_come(*submitter.finished + kSubmitterFinishedTimeout)) return;
+  if (!draft.settings.job_grace_is_set)
+    return give_notice(
+        draft, kSubmitterEnded,
+        fmt::format("the submitter finished at {} while Ray still runs the job, which "
+                    "is followed without it",
+                    plain_time(*submitter.finished)));
+  draft.status.jobStatus = "FAILED";
+  draft.fail(
+      "JobDeploymentStatusTransitionGracePeriodExceeded",
+      fmt::format("The RayJob submitter finished at {} but the ray job did not reach terminal "
+                  "state within {}s",
+                  plain_time(*submitter.finished), kSubmitterFinishedTimeout.count()));
+}
+
+// The submitter failed. True when that decides; what Ray says of an ended job comes first.
+bool ends_by_failed_submitter(Draft& draft, const SubmitterState& submitter, const JobInfo* info) {
   auto& status = draft.status;
-  if (submitter.head_lost) {
-    draft.fail(kAppFailed, "Ray head pod not found.");
-    return true;
-  }
-  // A job that Ray reports as ended is judged by that, however late we are (spec/04, surprise 2).
   const bool ended = info && is_terminal_job(info->status);
-  if (submitter.finished && asked && !ended &&
-      draft.has_come(*submitter.finished + kSubmitterFinishedTimeout)) {
-    status.jobStatus = "FAILED";
-    draft.fail(
-        "JobDeploymentStatusTransitionGracePeriodExceeded",
-        fmt::format("The RayJob submitter finished at {} but the ray job did not reach terminal "
-                    "state within {}s",
-                    plain_time(*submitter.finished), kSubmitterFinishedTimeout.count()));
-    return true;
-  }
-  if (!submitter.failure) return false;
+  if (ended && submitter.finished && info->status != "FAILED") return false;
   if (status.jobStatus == "FAILED" || (info && info->status == "FAILED")) {
+    if (info) take_job_info(draft, *info);
     status.jobStatus = "FAILED";
     draft.move_to("Failed");
     status.reason = kAppFailed;
@@ -111,26 +123,23 @@ void plan_running(Draft& draft) {
   ensure_head_service(draft);
   const auto submitter = look_at_submitter(draft.seen, draft.settings);
   if (submitter.unknown) return;
+  if (submitter.head_lost) return draft.fail(kAppFailed, "Ray head pod not found.");
 
   const bool reachable = dashboard_reachable(draft.seen);
-  if (reachable) draft.plan.facts.push_back(job_info_request(draft));
-  const auto fact = draft.context.facts.find(kJobInfoFact);
-  const bool answered = reachable && fact != draft.context.facts.end();
-  Result<JobInfo> info = failed(ErrorCode::Unavailable, "not asked yet");
-  if (answered) {
-    if (fact->second.answer)
-      info = parse_job_info(*fact->second.answer);
-    else
-      info = std::unexpected(fact->second.answer.error());
-  }
-  if (ends_by_submitter(draft, submitter, info ? &*info : nullptr, answered || !reachable)) return;
-  if (!answered) return;
+  const auto answer = reachable ? ask_job_info(draft) : std::nullopt;
+  const JobInfo* info = answer && *answer ? &**answer : nullptr;
+  if (submitter.failure && ends_by_failed_submitter(draft, submitter, info)) return;
+  if (!answer) return;
   if (info)
     handle_job_info(draft, *info, submitter);
-  else if (info.error().code == ErrorCode::NotFound)
+  else if ((*answer).error().code == ErrorCode::NotFound)
     handle_unknown_job(draft, submitter);
   else
     arm_check_timer(draft);
+  const bool ended = info && is_terminal_job(info->status);
+  if (submitter.finished && !submitter.failure && !ended &&
+      (info || draft.settings.job_grace_is_set) && draft.status.jobDeploymentStatus == "Running")
+    handle_early_end(draft, submitter);
 }
 
 }  // namespace manta::controllers::rayjob

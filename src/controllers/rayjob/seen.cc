@@ -19,6 +19,11 @@ std::string selected_cluster(const ray::RayJobSpec& spec) {
   return found == spec.clusterSelector.end() ? std::string() : found->second;
 }
 
+bool has_ready_head(const RayJobSeen& seen) {
+  return seen.heads.size() == 1 && seen.heads.front()->is_ready() &&
+         !seen.heads.front()->meta.deleting;
+}
+
 bool is_terminal_job(std::string_view status) {
   return status == "SUCCEEDED" || status == "FAILED" || status == "STOPPED";
 }

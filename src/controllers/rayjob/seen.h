@@ -20,9 +20,11 @@ struct RayJobSeen {
   std::shared_ptr<const kube::ServiceView> cluster_service = {};  // the cluster's head Service
   std::shared_ptr<const kube::ServiceView> service = {};          // <rayjob>-head-svc
   std::shared_ptr<const kube::JobView> submitter = {};            // the Job named like the RayJob
-  raycluster::Pods heads = {};                                    // head Pods of the cluster
+  raycluster::Pods pods = {};                                     // all Pods of the cluster
+  raycluster::Pods heads = {};                                    // the head Pods among them
   std::shared_ptr<const kube::SecretView> auth_secret = {};       // of a cluster with a token
-
+  /// The newest version of the RayJob with a valid spec that this process has seen. RJ-21
+  std::shared_ptr<const ray::RayJob> last_valid = {};
   batchscheduler::GangSeen gang = {};
 
   const kube::ObjectKey& key() const { return job->meta.key; }
@@ -34,6 +36,9 @@ Mode submission_mode(const ray::RayJobSpec& spec);
 /// Names a user's RayCluster that the job is to run on; empty when the RayJob makes its own.
 std::string selected_cluster(const ray::RayJobSpec& spec);
 bool selects_cluster(const ray::RayJobSpec& spec);
+
+/// A head Pod that is Ready and stays.
+bool has_ready_head(const RayJobSeen& seen);
 
 /// SUCCEEDED, FAILED, STOPPED.
 bool is_terminal_job(std::string_view job_status);

@@ -4,6 +4,8 @@
 #include "controllers/rayjob/dashboard.h"
 #include "controllers/rayjob/deadlines.h"
 #include "controllers/rayjob/gang.h"
+#include "controllers/rayjob/notices.h"
+#include "controllers/rayjob/obstacles.h"
 #include "controllers/rayjob/states.h"
 #include "ray/labels.h"
 
@@ -17,29 +19,17 @@ std::string generated(const Draft& draft, std::string_view what) {
                      derived_suffix(draft.job().meta.uid, what, draft.now()));
 }
 
-}  // namespace
-
-void plan_new(Draft& draft) {
-  if (!draft.job().meta.has_finalizer(ray::kFinalizerRayJob)) {
-    draft.plan.stage().push_back(finalizer_write(draft.job(), true));
-    return;  // names come after it, so that a RayJob with names always has its finalizer
-  }
-  auto& status = draft.status;
-  if (status.jobId.empty() && submission_mode(draft.spec()) != Mode::Interactive)
-    status.jobId = draft.spec().jobId.empty() ? generated(draft, "job") : draft.spec().jobId;
-  if (status.rayClusterName.empty()) {
-    status.rayClusterName = selected_cluster(draft.spec());
-    if (status.rayClusterName.empty()) status.rayClusterName = generated(draft, "cluster");
-  }
-  status.jobStatus.clear();
-  status.startTime = draft.now();
-  draft.move_to("Initializing");
+// Of one attempt. With a cluster that outlives attempts, Ray must not take one for another. RJ-41
+std::string job_id(const Draft& draft) {
+  if (draft.spec().jobId.empty()) return generated(draft, "job");
+  const auto failed = draft.status.failed.value_or(0);
+  if (!reuses_cluster(draft) || failed == 0) return draft.spec().jobId;
+  return fmt::format("{}-{}", draft.spec().jobId, failed + 1);
 }
 
-void plan_initializing(Draft& draft) {
+// How the attempt gets on as long as it is Initializing.
+void bring_up(Draft& draft) {
   auto& status = draft.status;
-  if (draft.spec().suspend) return draft.move_to("Suspending");
-  if (active_deadline_passed(draft) || pre_running_deadline_passed(draft)) return;
   if (!scheduler_takes(draft) || !gang_ready(draft) || !ensure_cluster(draft)) return;
   if (status.dashboardURL.empty()) {
     if (draft.seen.cluster->status.state != "ready") {
@@ -52,6 +42,8 @@ void plan_initializing(Draft& draft) {
   }
   switch (submission_mode(draft.spec())) {
     case Mode::Interactive:
+      if (draft.settings.job_gates.waiting_window)
+        give_notice(draft, kWaitingForUser, "submit a job to Ray, then set spec.jobId");
       return draft.move_to("Waiting");
     case Mode::K8sJob:
       if (ensure_submitter(draft)) draft.move_to("Running");
@@ -63,10 +55,42 @@ void plan_initializing(Draft& draft) {
   }
 }
 
+}  // namespace
+
+void plan_new(Draft& draft) {
+  if (!draft.job().meta.has_finalizer(ray::kFinalizerRayJob)) {
+    draft.plan.stage().push_back(finalizer_write(draft.job(), true));
+    return;  // names come after it, so that a RayJob with names always has its finalizer
+  }
+  auto& status = draft.status;
+  if (status.jobId.empty() && submission_mode(draft.spec()) != Mode::Interactive)
+    status.jobId = job_id(draft);
+  if (status.rayClusterName.empty()) {
+    status.rayClusterName = selected_cluster(draft.spec());
+    if (status.rayClusterName.empty()) status.rayClusterName = generated(draft, "cluster");
+  }
+  status.jobStatus.clear();
+  const bool counts_on = draft.settings.job_gates.total_deadline && status.failed.value_or(0) > 0;
+  if (!counts_on || !status.startTime) status.startTime = draft.now();
+  draft.move_to("Initializing");
+}
+
+void plan_initializing(Draft& draft) {
+  if (draft.spec().suspend) return draft.move_to("Suspending");
+  if (active_deadline_passed(draft) || pre_running_deadline_passed(draft)) return;
+  if (head_init_failed(draft)) return;
+  draft.status.message.clear();
+  bring_up(draft);
+  note_name_conflict(draft);
+  if (draft.status.jobDeploymentStatus == "Initializing" && draft.status.message.empty())
+    draft.status.message = find_obstacle(draft);
+}
+
 void plan_waiting(Draft& draft) {
-  if (pre_running_deadline_passed(draft)) return;
+  if (waiting_deadline_passed(draft)) return;
   if (draft.spec().jobId.empty()) return;  // the user has not submitted yet
   draft.status.jobId = draft.spec().jobId;
+  take_notice_back(draft, kWaitingForUser);
   draft.move_to("Running");
 }
 
@@ -77,18 +101,24 @@ void plan_suspended(Draft& draft) {
 }
 
 void plan_teardown(Draft& draft) {
-  const bool no_cluster = cluster_gone(draft);
-  const bool no_submitter = submitter_gone(draft);
-  if (!no_cluster || !no_submitter) return;
-  if (!gang_released(draft)) return;
   auto& status = draft.status;
   const bool suspending = status.jobDeploymentStatus == "Suspending";
+  const bool keeps_cluster = !suspending && reuses_cluster(draft) && has_ready_head(draft.seen);
+  const bool stopped = !suspending || selected_job_stopped(draft);
+  const bool no_cluster = keeps_cluster || cluster_gone(draft);
+  const bool no_submitter = submitter_gone(draft);
+  if (!stopped || !no_cluster || !no_submitter) return;
+  if (!gang_released(draft)) return;
   // Times and counters stay: they tell of the attempts so far.
-  status = {.startTime = status.startTime,
-            .endTime = status.endTime,
-            .succeeded = status.succeeded,
-            .failed = status.failed,
-            .observedGeneration = status.observedGeneration};
+  ray::RayJobStatus fresh{.startTime = status.startTime,
+                          .endTime = status.endTime,
+                          .succeeded = status.succeeded,
+                          .failed = status.failed,
+                          .observedGeneration = status.observedGeneration};
+  if (keeps_cluster) fresh.rayClusterName = status.rayClusterName;
+  if (const auto* invalid = ray::find_condition(status.conditions, kInvalidUpdate))
+    fresh.conditions = {*invalid};
+  status = std::move(fresh);
   draft.move_to(suspending ? "Suspended" : "");
 }
 

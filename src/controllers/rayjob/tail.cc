@@ -22,6 +22,9 @@ bool worth_writing(const ray::RayJobStatus& before, const ray::RayJobStatus& aft
   return before.jobStatus != after.jobStatus ||
          before.jobDeploymentStatus != after.jobDeploymentStatus ||
          before.jobStatusCheckFailureStartTime != after.jobStatusCheckFailureStartTime ||
+         before.conditions != after.conditions ||
+         // Why it does not run yet; later the message is Ray's and changes with every poll.
+         (after.jobDeploymentStatus == "Initializing" && before.message != after.message) ||
          raycluster::differs(before.rayClusterStatus, after.rayClusterStatus);
 }
 

@@ -9,7 +9,8 @@ namespace manta::controllers::rayjob {
 /// spec/04 §2.5.
 void count_attempt(ray::RayJobStatus& status, const ray::RayJobSpec& spec);
 
-/// Source: spec/04 §2.2; messages, reasons and counters alone are not.
+/// Source: spec/04 §2.2; reasons, counters and (but for what keeps it from starting) messages alone
+/// are not.
 bool worth_writing(const ray::RayJobStatus& before, const ray::RayJobStatus& after);
 
 }  // namespace manta::controllers::rayjob

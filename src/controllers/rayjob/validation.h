@@ -14,6 +14,10 @@ struct Problem {
   std::string message = {};
 };
 /// The first rule that is broken, if any.
-std::optional<Problem> validate(const RayJobSeen& seen, const Settings& settings);
+std::optional<Problem> validate(const ray::RayJob& job, const Settings& settings);
+
+/// The spec to go on with while the stored one is invalid: the last valid one, or, when this
+/// process has seen none, the stored one without what would delete, suspend or try again. RJ-21
+ray::RayJobSpec spec_to_go_on_with(const RayJobSeen& seen);
 
 }  // namespace manta::controllers::rayjob

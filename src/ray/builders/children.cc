@@ -32,6 +32,15 @@ StringMap labels_of_child(const kube::ObjectMeta& owner, std::string_view owner_
   return labels;
 }
 
+// What tools write on the objects that they apply; on a copy it makes them prune it. RJ-44
+void drop_owners_marks(StringMap& labels, StringMap& annotations) {
+  labels.erase("app.kubernetes.io/instance");
+  labels.erase("argocd.argoproj.io/instance");
+  annotations.erase("kubectl.kubernetes.io/last-applied-configuration");
+  std::erase_if(annotations,
+                [](const auto& entry) { return entry.first.starts_with("argocd.argoproj.io/"); });
+}
+
 Result<void> add_sidecar(RayClusterSpec& spec, const RayJob& job, const BuildOptions& options) {
   RayCluster cluster;
   cluster.meta.key = {job.meta.key.namespace_, job.status.rayClusterName};
@@ -53,6 +62,7 @@ Result<Json> build_cluster_for_job(const RayJob& job, const BuildOptions& option
   StringMap labels = labels_of_child(job.meta, kKindRayJob);
   labels[std::string(kLabelJobSubmissionMode)] = job.spec.submissionMode;
   StringMap annotations = job.meta.annotations;
+  if (options.plain_job_metadata) drop_owners_marks(labels, annotations);
   if (job.spec.submissionMode == "SidecarMode") {
     annotations[std::string(kAnnotationDisableHeadRestart)] = "true";
     if (auto added = add_sidecar(spec, job, options); !added) return failed(added.error());

@@ -46,8 +46,15 @@ std::string read_file(const fs::path& path) {
   return text.str();
 }
 
+// The records write "<ns>", which a shell would read as redirections.
+constexpr std::string_view kNamespace = "the-namespace";
+
 Json read_yaml(const fs::path& path) {
-  auto parsed = parse_yaml_one(read_file(path));
+  auto text = read_file(path);
+  constexpr std::string_view kMasked = "<ns>";
+  for (auto at = text.find(kMasked); at != std::string::npos; at = text.find(kMasked, at))
+    text.replace(at, kMasked.size(), kNamespace);
+  auto parsed = parse_yaml_one(text);
   EXPECT_TRUE(parsed.has_value()) << path << ": " << parsed.error().message;
   return parsed ? *parsed : Json(JsonObject{});
 }
@@ -123,7 +130,7 @@ BuildOptions options_of(const Json& scenario) {
 /// A recorded object as it was: with namespace, uid and owners.
 Json unmask(Json object) {
   JsonObject& metadata = object.as_object()["metadata"].as_object();
-  metadata["namespace"] = "<ns>";
+  metadata["namespace"] = kNamespace;
   metadata["uid"] = kUid;
   if (metadata.contains("owners")) {
     JsonArray owners = metadata["owners"].as_array();

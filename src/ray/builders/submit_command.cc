@@ -47,12 +47,30 @@ Result<Address> find_address(const RayJob& job) {
                             job.spec.submissionMode));
 }
 
+// One word of the script: raw where a shell reads it as it is. RJ-30
+std::string word(std::string_view text) {
+  std::string bare(text);
+  std::erase(bare, '~');  // special only where a word begins
+  const bool plain = !text.starts_with('~') && !bare.empty() && shell_quote(bare) == bare;
+  return plain || text.empty() ? std::string(text) : shell_quote(text);
+}
+
+// The address of a Service is plain; a status edited by hand need not be. RJ-30
+std::string in_double_quotes(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '"' || c == '\\' || c == '$' || c == '`') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
 void add_wait(Tokens& tokens, const Address& address) {
   add(tokens,
       {"until",
        fmt::format("python -c \"import urllib.request; r=urllib.request.urlopen('{}', timeout=10); "
                    "exit(0 if b'success' in r.read() else 1)\"",
-                   address.health),
+                   in_double_quotes(address.health)),
        ">/dev/null", "2>&1", ";", "do", "echo",
        quote_argument(fmt::format("Waiting for Ray Dashboard GCS to become healthy at {} ...",
                                   address.dashboard)),
@@ -111,9 +129,37 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-Result<void> add_submit(Tokens& tokens, const RayJob& job, const std::string& address,
-                        bool guarded) {
+// Ray's command line joins its words again and hands them to a shell. Its client takes the text as
+// it is. RJ-28
+Result<void> add_verbatim_submit(Tokens& tokens, const RayJob& job, const std::string& address) {
   const RayJobSpec& spec = job.spec;
+  JsonObject body{{"entrypoint", spec.entrypoint}};
+  if (!job.status.jobId.empty()) body["submission_id"] = job.status.jobId;
+  if (!spec.runtimeEnvYAML.empty()) {
+    auto env = parse_yaml_one(spec.runtimeEnvYAML);
+    if (!env) return failed(env.error().in("reading runtimeEnvYAML"));
+    body["runtime_env"] = std::move(*env);
+  }
+  if (!spec.metadata.empty()) body["metadata"] = json_of(spec.metadata);
+  if (spec.entrypointNumCpus > 0) body["entrypoint_num_cpus"] = spec.entrypointNumCpus;
+  if (spec.entrypointNumGpus > 0) body["entrypoint_num_gpus"] = spec.entrypointNumGpus;
+  if (!spec.entrypointResources.empty()) {
+    auto resources = parse_json(spec.entrypointResources);
+    if (!resources) return failed(resources.error().in("reading entrypointResources"));
+    body["entrypoint_resources"] = std::move(*resources);
+  }
+  add(tokens,
+      {"python", "-c",
+       shell_quote("import json, sys; from ray.job_submission import JobSubmissionClient; "
+                   "JobSubmissionClient(sys.argv[1]).submit_job(**json.loads(sys.argv[2]))"),
+       address, shell_quote(dump_json(body)), ";"});
+  return {};
+}
+
+Result<void> add_submit(Tokens& tokens, const RayJob& job, const std::string& address, bool guarded,
+                        bool verbatim) {
+  const RayJobSpec& spec = job.spec;
+  if (verbatim) return add_verbatim_submit(tokens, job, address);
   add(tokens, {"ray", "job", "submit", "--address", address});
   if (guarded) add(tokens, {"--no-wait"});
   if (!spec.runtimeEnvYAML.empty()) {
@@ -122,7 +168,7 @@ Result<void> add_submit(Tokens& tokens, const RayJob& job, const std::string& ad
     add(tokens, {"--runtime-env-json", quote_argument(*runtime_env)});
   }
   if (auto added = add_metadata(tokens, spec); !added) return added;
-  if (!job.status.jobId.empty()) add(tokens, {"--submission-id", job.status.jobId});
+  if (!job.status.jobId.empty()) add(tokens, {"--submission-id", word(job.status.jobId)});
   if (spec.entrypointNumCpus > 0)
     add(tokens, {"--entrypoint-num-cpus", fmt::format("{:.6f}", spec.entrypointNumCpus)});
   if (spec.entrypointNumGpus > 0)
@@ -187,9 +233,11 @@ Result<bool> supports_job_metadata(std::string_view ray_version) {
 Result<std::string> submit_command(const RayJob& job, const BuildOptions& options) {
   const auto address = find_address(job);
   if (!address) return failed(address.error());
-  const bool guarded = job.spec.submissionMode == "K8sJobMode" || options.sidecar_submitter_restart;
-  const std::string& id = job.status.jobId;
-  const std::string& dashboard = address->dashboard;
+  const bool verbatim = options.verbatim_entrypoint;
+  const bool guarded =
+      job.spec.submissionMode == "K8sJobMode" || options.sidecar_submitter_restart || verbatim;
+  const std::string id = word(job.status.jobId);
+  const std::string dashboard = word(address->dashboard);
 
   Tokens tokens;
   add_wait(tokens, *address);
@@ -197,7 +245,7 @@ Result<std::string> submit_command(const RayJob& job, const BuildOptions& option
   if (guarded)
     add(tokens, {"if", "!", "ray", "job", "status", "--address", dashboard, id, ">/dev/null",
                  "2>&1", ";", "then"});
-  if (auto submitted = add_submit(tokens, job, dashboard, guarded); !submitted)
+  if (auto submitted = add_submit(tokens, job, dashboard, guarded, verbatim); !submitted)
     return failed(submitted.error());
   if (guarded)
     add(tokens, {"fi", ";", "ray", "job", "logs", "--address", dashboard, "--follow", id});

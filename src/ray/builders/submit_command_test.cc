@@ -1,6 +1,11 @@
 #include "ray/builders/submit_command.h"
 
+#include "base/json.h"
+#include "base/shell.h"
+
 #include <gtest/gtest.h>
+
+#include <cstdio>
 
 namespace manta::ray {
 namespace {
@@ -93,6 +98,50 @@ TEST(YamlToJsonText, SortsAndEscapes) {
             R"({"a":{"y":"\u003c\u0026\u003e","z":"x"},"b":1})");
   EXPECT_EQ(yaml_to_json_text("# nothing").value(), "null");
   EXPECT_FALSE(yaml_to_json_text("a: 1\n---\nb: 2").has_value());
+}
+
+// What real bash makes of the script: each call of ray and python as [word][word]…, a line each.
+std::string run_in_bash(const std::string& script) {
+  const std::string stubs =
+      "ray() { if [ \"$2\" = status ]; then printf '[%s]' \"$@\" >&3; echo >&3; return 1; fi; "
+      "printf '[%s]' \"$@\"; echo; }; exec 3>&1; "
+      "python() { [ \"${2#import urllib}\" != \"$2\" ] || { printf '[%s]' \"$3\" \"$4\"; echo; }; "
+      "}; ";
+  FILE* pipe = ::popen(("bash -c " + shell_quote(stubs + script)).c_str(), "r");
+  std::string out;
+  char buffer[4096];
+  while (const auto got = std::fread(buffer, 1, sizeof buffer, pipe)) out.append(buffer, got);
+  ::pclose(pipe);
+  return out;
+}
+
+TEST(SubmitCommand, RJ_30_OddIdsAndAddressesAreWords) {
+  RayJob job = job_in("K8sJobMode");
+  job.spec.entrypoint = "x";
+  job.status.jobId = "x; touch /tmp/p";
+  job.status.dashboardURL = "a$(echo b):1";
+  EXPECT_EQ(run_in_bash(submit_command(job, {}).value()),
+            "[job][status][--address][http://a$(echo b):1][x; touch /tmp/p]\n"
+            "[job][submit][--address][http://a$(echo b):1][--no-wait]"
+            "[--submission-id][x; touch /tmp/p][--][x]\n"
+            "[job][logs][--address][http://a$(echo b):1][--follow][x; touch /tmp/p]\n");
+}
+
+TEST(SubmitCommand, RJ_28_UnderTheGateTheWholeEntrypointReachesRay) {
+  RayJob job = job_in("K8sJobMode");
+  job.spec.entrypoint = "echo a ; echo b && echo `c` \"$HOME\" 'd' # e\nf";
+  job.spec.runtimeEnvYAML = "env_vars: {A: \"it's $5\"}";
+  BuildOptions verbatim;
+  verbatim.verbatim_entrypoint = true;
+  const auto out = run_in_bash(submit_command(job, verbatim).value());
+  const auto start = out.find("[http://127.0.0.1:8265][{");
+  ASSERT_NE(start, std::string::npos) << out;
+  const auto from = out.find('{', start);
+  const auto body = parse_json(out.substr(from, out.find("}]\n", from) + 1 - from));
+  ASSERT_TRUE(body) << out;
+  EXPECT_EQ(string_at(*body, {"entrypoint"}), job.spec.entrypoint);
+  EXPECT_EQ(string_at(*body, {"submission_id"}), "testJobId");
+  EXPECT_EQ(string_at(*body, {"runtime_env", "env_vars", "A"}), "it's $5");
 }
 
 }  // namespace

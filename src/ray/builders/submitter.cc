@@ -67,6 +67,9 @@ Result<Json> build_submitter_job(const RayJob& job, const RayCluster& cluster,
   if (auto done = configure(ray_container(pod_spec), job, cluster, options, true); !done)
     return failed(done.error());
   add_token_volume(pod_spec, cluster);
+  // Only these two are allowed in a Job, and Kubernetes' own default is neither. RJ-32
+  if (options.submitter_defaults && !pod_spec.contains("restartPolicy"))
+    pod_spec["restartPolicy"] = "Never";
   add_scheduler_metadata(pod_template, job, kSubmitterGroup, options);
 
   const auto& config = job.spec.submitterConfig;

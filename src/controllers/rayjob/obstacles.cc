@@ -1,0 +1,58 @@
+#include "controllers/rayjob/obstacles.h"
+
+#include "controllers/rayjob/notices.h"
+#include "ray/labels.h"
+
+#include <fmt/format.h>
+
+namespace manta::controllers::rayjob {
+namespace {
+
+const kube::Failure* failure_of(const Draft& draft, std::string_view lane) {
+  const auto found = draft.context.failures.find(lane);
+  return found == draft.context.failures.end() ? nullptr : &found->second;
+}
+
+// The head's trouble first: without it nothing else counts. Then by name, so that the text is the
+// same at every look.
+const kube::PodView* troubled_pod(const RayJobSeen& seen) {
+  const kube::PodView* chosen = nullptr;
+  const auto rank = [](const kube::PodView& pod) {
+    return std::pair(pod.meta.label(ray::kLabelNodeType) != ray::kNodeTypeHead,
+                     std::string_view(pod.meta.key.name));
+  };
+  for (const auto& pod : seen.pods)
+    if (pod->trouble && !pod->meta.deleting && (!chosen || rank(*pod) < rank(*chosen)))
+      chosen = pod.get();
+  return chosen;
+}
+
+}  // namespace
+
+std::string find_obstacle(const Draft& draft) {
+  if (const auto* failure = failure_of(draft, "cluster"))
+    return "creating the RayCluster: " + failure->error.message;
+  if (const auto* failure = failure_of(draft, "submitter"))
+    return fmt::format("creating the submitter Job {}: {}", draft.seen.key().name,
+                       failure->error.message);
+  if (const auto* pod = troubled_pod(draft.seen))
+    return fmt::format("Pod {}: {}", pod->meta.key.name, *pod->trouble);
+  if (!draft.seen.cluster) return {};
+  const auto* refused =
+      ray::find_condition(draft.seen.cluster->status.conditions, "ReplicaFailure");
+  if (!refused || refused->status != "True") return {};
+  return fmt::format("RayCluster {}: {}", draft.seen.cluster->meta.key.name, refused->message);
+}
+
+void note_name_conflict(Draft& draft) {
+  const auto* failure = failure_of(draft, "submitter");
+  if (failure && failure->error.code == ErrorCode::AlreadyExists)
+    give_notice(draft, kNameConflict,
+                fmt::format("a Job {} exists that is not this RayJob's; it is left alone, and the "
+                            "RayJob waits for the name",
+                            draft.seen.key().to_string()));
+  else if (!failure)
+    take_notice_back(draft, kNameConflict);
+}
+
+}  // namespace manta::controllers::rayjob
