@@ -30,7 +30,7 @@ Result<int> parse_log_level(std::string_view text) {
 
 CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   Options o;
-  bool zap_devel = false;
+  std::optional<int> log_level;
   FlagSet flags("/manager");
   flags.add("metrics-addr", &o.metrics_addr, "The address the metric endpoint binds to.");
   flags.add("health-probe-bind-address", &o.probe_addr, "The address the probe endpoint binds to.");
@@ -39,7 +39,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   flags.add("leader-election-namespace", &o.leader_election_namespace,
             "Namespace of the leader election Lease; by default the Pod's own.");
   flags.add("reconcile-concurrency", &o.reconcile_concurrency,
-            "Accepted for compatibility: objects never wait for each other.");
+            "Accepted and shown in the metrics; objects never wait for each other.");
   flags.add("watch-namespace", &o.watch_namespace,
             "Namespaces to watch, separated by commas; all when empty.");
   flags.add("forced-cluster-upgrade", &o.forced_cluster_upgrade, "Deprecated, without effect.");
@@ -55,17 +55,20 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
             "Reach Ray's dashboards through the API server's proxy.");
   flags.add("feature-gates", &o.feature_gates, "Feature gates, as Name=bool separated by commas.");
   flags.add("enable-metrics", &o.enable_metrics, "Emit KubeRay's own metrics.");
-  flags.add("qps", &o.qps, "Requests a second that the API client may make.");
-  flags.add("burst", &o.burst, "Requests that the API client may make at once.");
+  flags.add(
+      "qps", &o.qps,
+      "Requests a second that the API client may make of each kind; 0 is 5, less is no limit.");
+  flags.add("burst", &o.burst,
+            "Requests that the API client may make at once of each kind; 0 is 10.");
   flags.add("kubeconfig", &o.kubeconfig, "Path of a kubeconfig, for runs outside of a cluster.");
-  flags.add("zap-devel", &zap_devel, "Development logs: debug level.");
+  flags.add("zap-devel", &o.zap_devel, "Development logs: debug level, every line.");
   flags.add_checked("zap-encoder", "Accepted, without effect: json or console.",
                     [](std::string_view text) { return one_of(text, {"json", "console"}); });
   flags.add_checked("zap-log-level", "debug, info, error, panic or a positive number.",
-                    [&o](std::string_view text) -> Result<void> {
+                    [&log_level](std::string_view text) -> Result<void> {
                       auto level = parse_log_level(text);
                       if (!level) return std::unexpected(level.error());
-                      o.log_verbosity = *level;
+                      log_level = *level;
                       return {};
                     });
   flags.add_checked("zap-stacktrace-level", "Accepted, without effect: info, error or panic.",
@@ -74,12 +77,13 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
     return one_of(text, {"epoch", "millis", "nano", "nanos", "iso8601", "rfc3339", "rfc3339nano"});
   });
 
-  const auto end = flags.parse(arguments);
+  std::vector<std::string> ignored;
+  const auto end = flags.parse(arguments, &ignored);
   if (!end)
     return {.text = fmt::format("{}\n{}", end.error().message, flags.usage()), .exit_code = 2};
   if (*end == FlagSet::End::HelpWanted) return {.text = flags.usage()};
-  if (zap_devel && o.log_verbosity == 0) o.log_verbosity = 1;
-  return {.options = std::move(o)};
+  o.log_verbosity = log_level.value_or(o.zap_devel ? 1 : 0);
+  return {.options = std::move(o), .ignored = std::move(ignored)};
 }
 
 std::vector<std::string> Options::namespaces() const {

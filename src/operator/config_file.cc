@@ -102,6 +102,7 @@ Result<void> apply_config_file(Options& options, std::string_view text) {
   options.log_stdout_encoder = flags.log_stdout_encoder;
   options.log_file_encoder = flags.log_file_encoder;
   options.log_verbosity = flags.log_verbosity;
+  options.zap_devel = flags.zap_devel;
   options.kubeconfig = flags.kubeconfig;
   options.forced_cluster_upgrade = flags.forced_cluster_upgrade;
 

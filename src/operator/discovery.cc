@@ -12,9 +12,11 @@ namespace {
 Task<Result<Json>> get_json(kube::Api& api, std::string path) {
   auto answer = co_await api.raw({.path = path});
   if (!answer) co_return std::unexpected(answer.error().in("reading " + path));
-  if (answer->status != 200)
-    co_return failed(ErrorCode::Internal,
-                     fmt::format("reading {}: HTTP status {}", path, answer->status));
+  if (answer->status != 200) {
+    const auto status = parse_json(answer->body);
+    const auto error = kube::error_from_status(answer->status, status ? *status : Json());
+    co_return failed(error.in(fmt::format("reading {}: HTTP status {}", path, answer->status)));
+  }
   co_return parse_json(answer->body);
 }
 

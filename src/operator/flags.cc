@@ -105,12 +105,17 @@ void FlagSet::add_checked(std::string name, std::string usage,
   flags_[std::move(name)] = {.usage = std::move(usage), .type = "value", .set = std::move(check)};
 }
 
-Result<FlagSet::End> FlagSet::parse(const std::vector<std::string>& arguments) const {
+Result<FlagSet::End> FlagSet::parse(const std::vector<std::string>& arguments,
+                                    std::vector<std::string>* rest) const {
+  const auto end_before = [&](std::size_t i) {
+    if (rest) rest->assign(arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
+    return End::Parsed;
+  };
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     std::string_view text = arguments[i];
-    if (text.size() < 2 || text.front() != '-') return End::Parsed;
+    if (text.size() < 2 || text.front() != '-') return end_before(i);
     text.remove_prefix(text[1] == '-' ? 2 : 1);
-    if (text.empty()) return End::Parsed;  // "--"
+    if (text.empty()) return end_before(i + 1);  // "--"
     if (text.front() == '-' || text.front() == '=')
       return failed(ErrorCode::BadRequest, fmt::format("bad flag syntax: {}", arguments[i]));
     std::optional<std::string_view> value;

@@ -36,7 +36,9 @@ class FlagSet {
 
   enum class End { Parsed, HelpWanted };
   /// Fails with Go's text of the first mistake; flags before it are set.
-  Result<End> parse(const std::vector<std::string>& arguments) const;
+  /// `rest`: the arguments after the flags.
+  Result<End> parse(const std::vector<std::string>& arguments,
+                    std::vector<std::string>* rest = nullptr) const;
   /// "Usage of manager:" and every flag with its default, by name.
   std::string usage() const;
 

@@ -1,16 +1,15 @@
 #include "operator/log_sink.h"
 
+#include "operator/log_sampler.h"
+
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
-#include <filesystem>
 
 namespace manta::operator_ {
 namespace {
-
-constexpr std::uintmax_t kRotateBytes = 500u << 20;
-constexpr int kBackups = 10;
 
 std::string_view name_of(log::Level level) {
   switch (level) {
@@ -34,68 +33,36 @@ std::string timestamp(Time now) {
                      millis);
 }
 
-struct FileCloser {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-
-class LogFile {
- public:
-  explicit LogFile(std::string path) : path_(std::move(path)) {}
-
-  Result<void> open() {
-    std::error_code ignored;
-    std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
-    file_.reset(std::fopen(path_.c_str(), "ae"));
-    if (!file_) return failed(ErrorCode::Internal, fmt::format("cannot write log file {}", path_));
-    bytes_ = std::filesystem::file_size(path_, ignored);
-    return {};
-  }
-  void write(const std::string& line) {
-    if (!file_) return;
-    if (bytes_ + line.size() > kRotateBytes) rotate();
-    std::fwrite(line.data(), 1, line.size(), file_.get());
-    std::fflush(file_.get());
-    bytes_ += line.size();
-  }
-
- private:
-  // path.1 is the youngest backup; the oldest falls off.
-  void rotate() {
-    std::error_code ignored;
-    for (int i = kBackups - 1; i > 0; --i)
-      std::filesystem::rename(fmt::format("{}.{}", path_, i), fmt::format("{}.{}", path_, i + 1),
-                              ignored);
-    file_.reset();
-    std::filesystem::rename(path_, path_ + ".1", ignored);
-    (void)open();
-  }
-
-  std::string path_;
-  std::unique_ptr<std::FILE, FileCloser> file_ = {};
-  std::uintmax_t bytes_ = 0;
-};
-
 class ZapSink final : public log::Sink {
  public:
   ZapSink(LogOptions options, std::function<Time()> clock)
       : options_(std::move(options)), clock_(std::move(clock)), file_(options_.file) {}
 
-  Result<void> open() { return options_.file.empty() ? Result<void>() : file_.open(); }
+  Result<void> open() { return has_file() ? file_.open() : Result<void>(); }
 
   void write(log::Level level, std::string_view message,
              std::initializer_list<log::Field> fields) override {
     const auto now = clock_();
-    auto line = format_log_line(options_.console, level, now, message, fields) + "\n";
-    std::fwrite(line.data(), 1, line.size(), stderr);
-    if (options_.file.empty()) return;
-    if (options_.file_format != options_.console)
+    const bool in_file = has_file() && level >= log::Level::Info;
+    const bool on_console = options_.console_level && level >= *options_.console_level &&
+                            (!options_.sampled || sampler_.admit(level, message, now));
+    std::string line;
+    if (on_console) {
+      line = format_log_line(options_.console, level, now, message, fields) + "\n";
+      std::fwrite(line.data(), 1, line.size(), stderr);
+    }
+    if (!in_file) return;
+    if (!on_console || options_.file_format != options_.console)
       line = format_log_line(options_.file_format, level, now, message, fields) + "\n";
-    file_.write(line);
+    file_.write(now, line);
   }
 
  private:
+  bool has_file() const { return !options_.file.path.empty(); }
+
   LogOptions options_;
   std::function<Time()> clock_;
+  LogSampler sampler_ = {};
   LogFile file_;
 };
 
@@ -111,6 +78,11 @@ std::string format_log_line(LogFormat format, log::Level level, Time now, std::s
     else
       rest[field.key] = field.value;
   }
+  if (auto* error = level == log::Level::Error ? rest.if_contains("error") : nullptr) {
+    auto last = std::move(*error);
+    rest.erase("error");
+    rest["error"] = std::move(last);
+  }
   if (format == LogFormat::Console) {
     auto line = fmt::format("{}\t{}", timestamp(now), name_of(level));
     if (!logger.empty()) line += "\t" + logger;
@@ -123,6 +95,11 @@ std::string format_log_line(LogFormat format, log::Level level, Time now, std::s
   line["msg"] = message;
   for (auto& entry : rest) line[entry.key()] = std::move(entry.value());
   return dump_json(line);
+}
+
+log::Level lowest_level(const LogOptions& options) {
+  const auto console = options.console_level.value_or(log::Level::Error);
+  return options.file.path.empty() ? console : std::min(console, log::Level::Info);
 }
 
 Result<std::unique_ptr<log::Sink>> make_log_sink(const LogOptions& options,

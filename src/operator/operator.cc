@@ -8,6 +8,7 @@
 #include "controllers/rayjob/valid_jobs.h"
 #include "kube/cache.h"
 #include "kube/events.h"
+#include "operator/metrics/duration_watch.h"
 #include "operator/serve_ledger.h"
 #include "operator/service_controller.h"
 #include "operator/world.h"
@@ -157,7 +158,7 @@ struct Unit {
        Random& random, const std::string& namespace_, const OperatorOptions& options)
       : world(namespace_, options.settings),
         runtime(loop, api, world.caches, outside, events, random,
-                {.field_manager = "kuberay-operator"}, options.observer) {
+                {.field_manager = "kuberay-operator"}, observer_of(loop, options)) {
     runtime.add(cluster_controller(world, options.settings));
     runtime.add(job_controller(world, options.settings));
     runtime.add(service_controller(world, options.settings));
@@ -178,7 +179,15 @@ struct Operator::Impl {
         random(r),
         options(std::move(o)),
         ledger(outside),
+  kube::RuntimeObserver* observer_of(Loop& loop, const OperatorOptions& options) {
+    if (!options.durations) return options.observer;
+    return &durations.emplace(
+        world.clusters, world.jobs, *options.durations, [&loop] { return loop.now(); },
+        options.observer);
+  }
+
         events(l, a, r, "kuberay-operator", options.reporting_instance) {
+  std::optional<DurationWatch> durations = {};
     for (const auto& namespace_ : options.namespaces)
       units.push_back(std::make_unique<Unit>(l, a, ledger, events, r, namespace_, options));
   }
@@ -243,3 +252,14 @@ std::optional<std::string> Operator::token_of(const kube::ObjectKey& secret) con
 }
 
 }  // namespace manta::operator_
+RayObjects Operator::ray_objects() const {
+  RayObjects all;
+  const auto add = [](auto& to, auto from) { to.insert(to.end(), from.begin(), from.end()); };
+  for (const auto& unit : impl_->units) {
+    add(all.clusters, unit->world.clusters.list(""));
+    add(all.jobs, unit->world.jobs.list(""));
+    add(all.services, unit->world.ray_services.list(""));
+  }
+  return all;
+}
+

@@ -10,6 +10,7 @@
 #include "controllers/settings.h"
 #include "kube/api.h"
 #include "kube/runtime.h"
+#include "operator/metrics/ray_metrics.h"
 
 #include <memory>
 #include <optional>
@@ -24,6 +25,7 @@ struct OperatorOptions {
   std::vector<std::string> namespaces = {std::string()};  // one empty: all
   std::string reporting_instance = "kuberay-operator";    // for events
   kube::RuntimeObserver* observer = nullptr;
+  RayDurations* durations = nullptr;  // given: to be kept up to date
 };
 
 class Operator {
@@ -44,6 +46,8 @@ class Operator {
   bool synced() const;
   /// True when nothing is planned, in flight or due at once.
   bool idle() const;
+  /// What the caches hold now, for the metrics.
+  RayObjects ray_objects() const;
   /// The token in a cluster's Secret, for RayDashboard.
   std::optional<std::string> token_of(const kube::ObjectKey& secret) const;
 

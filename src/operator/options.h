@@ -33,7 +33,8 @@ struct Options {
   std::string log_file = {};
   std::string log_file_encoder = "json";
   std::string log_stdout_encoder = "json";
-  int log_verbosity = 0;  // 0 info, -1 errors only, n enables V(n)
+  int log_verbosity = 0;  // 0 info, -1 errors only, -2 nothing, n enables V(n)
+  bool zap_devel = false;
   bool enable_batch_scheduler = false;
   std::string batch_scheduler = {};
   std::string config_path = {};
@@ -57,14 +58,19 @@ struct Options {
 
 struct CommandLine {
   std::optional<Options> options = {};
-  std::string text = {};  // for stderr, when there are no options
-  int exit_code = 0;      // 0 help, 2 a bad flag
+  std::vector<std::string> ignored = {};  // from the first argument on that is no flag
+  std::string text = {};                  // for stderr, when there are no options
+  int exit_code = 0;                      // 0 help, 2 a bad flag
 };
 /// Flags only; the configuration file is read by read_config_file().
 CommandLine parse_command_line(const std::vector<std::string>& arguments);
 
 /// Replaces what the file's keys decide, with the file's own defaults; `text` is its content.
 Result<void> apply_config_file(Options& options, std::string_view text);
+
+/// What no operator could work with, where the reference would fail later and less clearly. Names
+/// the option, its value and what is allowed.
+Result<void> check_options(const Options& options);
 
 /// What planners need of it all. Fails on unknown gates, schedulers and encoders.
 Result<controllers::Settings> make_settings(const Options& options, const Environment& environment);

@@ -57,6 +57,54 @@ TEST(CommandLine, EndsWithGosExitCodes) {
   EXPECT_EQ(parse_command_line({"--zap-log-level=3"}).options->log_verbosity, 3);
 }
 
+TEST(CommandLine, TellsWhatItIgnores) {
+  const auto command = parse_command_line({"--enable-metrics", "true", "--burst=3"});
+  ASSERT_TRUE(command.options);
+  EXPECT_TRUE(command.options->enable_metrics);
+  EXPECT_EQ(command.options->burst, 200);
+  EXPECT_EQ(command.ignored, (std::vector<std::string>{"true", "--burst=3"}));
+  EXPECT_TRUE(parse_command_line({"--burst=3"}).ignored.empty());
+}
+
+TEST(CommandLine, DevelopmentMeansDebugUnlessALevelIsGiven) {
+  EXPECT_EQ(parse_command_line({"--zap-devel"}).options->log_verbosity, 1);
+  EXPECT_EQ(parse_command_line({"--zap-devel", "--zap-log-level=info"}).options->log_verbosity, 0);
+  EXPECT_EQ(parse_command_line({"--zap-log-level=panic"}).options->log_verbosity, -2);
+}
+
+struct BadOption {
+  const char* name;
+  std::string argument;
+  const char* want;  // empty: it is fine
+};
+const BadOption kOptions[] = {
+    {"Burst", "--burst=-1", "burst is -1"},
+    {"NoBurst", "--burst=0", ""},
+    {"Qps", "--qps=nan", "qps is nan"},
+    {"EndlessQps", "--qps=inf", "qps is inf"},
+    {"NoLimit", "--qps=-1", ""},
+    {"Concurrency", "--reconcile-concurrency=0", ""},  // counts as 1, and is told
+    {"Namespaces", "--watch-namespace=a,b", ""},
+    {"BlankBefore", "--watch-namespace=a, b", "watch-namespace has \" b\""},
+    {"Capitals", "--watch-namespace=A", "watch-namespace has \"A\""},
+    {"TrailingComma", "--watch-namespace=a,", ""},
+};
+class CheckOptions : public testing::TestWithParam<BadOption> {};
+TEST_P(CheckOptions, Row) {
+  const auto command = parse_command_line({GetParam().argument});
+  ASSERT_TRUE(command.options) << command.text;
+  const auto ok = check_options(*command.options);
+  if (std::string_view(GetParam().want).empty())
+    EXPECT_TRUE(ok) << ok.error().message;
+  else if (ok)
+    ADD_FAILURE() << "accepted";
+  else
+    EXPECT_EQ(ok.error().message.substr(0, std::string_view(GetParam().want).size()),
+              GetParam().want);
+}
+INSTANTIATE_TEST_SUITE_P(, CheckOptions, testing::ValuesIn(kOptions),
+                         [](auto& c) { return c.param.name; });
+
 TEST(Namespaces, AnEmptyElementMeansAll) {
   const auto of = [](std::string text) {
     Options options;
@@ -80,8 +128,7 @@ TEST(BatchScheduler, IsOneOfFour) {
   EXPECT_EQ(scheduler({}), "");
   EXPECT_EQ(scheduler({.batch_scheduler = "yunikorn"}), "yunikorn");
   EXPECT_EQ(scheduler({.enable_batch_scheduler = true}), "volcano");
-  EXPECT_EQ(scheduler({.batch_scheduler = "default"}),
-            "batch scheduler configs validation failed: scheduler is not supported, name=default");
+  EXPECT_EQ(scheduler({.batch_scheduler = "default"}), "scheduler is not supported, name=default");
   EXPECT_NE(scheduler({.enable_batch_scheduler = true, .batch_scheduler = "volcano"})
                 .find("both feature flags"),
             std::string::npos);
