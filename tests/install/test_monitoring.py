@@ -202,3 +202,31 @@ def test_prometheus_evaluates_every_rule(prometheus, path):
     for group in groups(path)["groups"]:
         for rule in group["rules"]:
             prometheus(rule["expr"])
+
+
+# --- install.sh --------------------------------------------------------------------------------------
+
+def test_install_script_refuses_what_it_does_not_know():
+    for args in (["--auto-load-dashboard", "maybe"], ["--other"]):
+        done = run(DEPLOY / "prometheus/install.sh", *args, check=False)
+        assert done.returncode == 1 and "usage:" in done.stderr
+
+
+def test_HM_04_install_script_loads_dashboards_and_can_be_run_again(cluster, tmp_path):
+    """Everything but the chart itself, which comes from the network."""
+    (tmp_path / "helm").write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\n')
+    (tmp_path / "helm").chmod(0o755)
+    script = ("env", f"PATH={tmp_path}:/usr/local/bin:/usr/bin:/bin", DEPLOY / "prometheus/install.sh")
+    for _ in range(2):
+        cluster.run(*script, "--auto-load-dashboard", "true")
+    maps = cluster.get("configmaps", "--namespace", "prometheus-system", "--selector", "grafana_dashboard=1")["items"]
+    assert {m["metadata"]["name"] for m in maps} == {
+        f"grafana-dashboard-{p.stem.lower().replace('_', '-')}" for p in DASHBOARDS}
+    for m in maps:
+        (text,) = m["data"].values()
+        assert json.loads(text)["uid"] and len(text) < 1 << 20
+    for kind, names in {"podmonitors": {"ray-head-monitor", "ray-workers-monitor"},
+                        "prometheusrules": {"ray-cluster-gcs-rules", "kuberay-operator-rules"}}.items():
+        found = cluster.get(f"{kind}.monitoring.coreos.com", "--namespace", "prometheus-system")["items"]
+        assert {o["metadata"]["name"] for o in found} == names
+    assert "--values overrides.yaml" in (tmp_path / "calls").read_text()

@@ -92,20 +92,21 @@ void plan_autoscaler_account(const RayClusterSeen& seen, const Settings& setting
             seen.key().to_string(), account)));
     return;
   }
-  const auto add = [&](const kube::Resource& resource, Json body, std::string_view reason,
-                       std::string_view what) {
+  const auto add = [](kube::Stage& stage, const kube::Resource& resource, Json body,
+                      std::string_view reason, std::string_view what) {
     auto write = create_with_events(resource, std::move(body), "account", reason, what);
     write.tolerate = {ErrorCode::AlreadyExists};
-    out.writes.push_back(std::move(write));
+    stage.push_back(std::move(write));
   };
   if (!seen.service_account)
-    add(kube::kServiceAccounts, ray::build_autoscaler_service_account(cluster), "ServiceAccount",
-        "service account");
+    add(out.writes, kube::kServiceAccounts, ray::build_autoscaler_service_account(cluster),
+        "ServiceAccount", "service account");
   if (!seen.role)
-    add(kube::kRoles, ray::build_autoscaler_role(cluster, settings.build), "Role", "role");
+    add(out.writes, kube::kRoles, ray::build_autoscaler_role(cluster, settings.build), "Role",
+        "role");
   if (!seen.role_binding)
-    add(kube::kRoleBindings, ray::build_autoscaler_role_binding(cluster), "RoleBinding",
-        "role binding");
+    add(out.binding, kube::kRoleBindings, ray::build_autoscaler_role_binding(cluster),
+        "RoleBinding", "role binding");
 }
 
 void plan_ingress(const RayClusterSeen& seen, const Settings& settings, ObjectsDecision& out) {

@@ -13,6 +13,8 @@ namespace manta::controllers::raycluster {
 /// What is missing, as writes that may run side by side, with their events.
 struct ObjectsDecision {
   kube::Stage writes = {};
+  /// After them: who may not do everything may bind to a Role only once Kubernetes knows the Role.
+  kube::Stage binding = {};
   std::vector<kube::EventNote> events = {};
   /// Nothing else may be made until this has been put right.
   std::string blocked = {};

@@ -17,6 +17,8 @@
 namespace manta::controllers::raycluster {
 namespace {
 
+constexpr std::string_view kBindingLane = "binding";
+
 using kube::Plan;
 using kube::Stage;
 
@@ -96,6 +98,15 @@ Plan plan_deleted(const RayClusterSeen& seen, const Settings& settings,
   return plan_redis_cleanup(seen, settings, context);
 }
 
+// Kubernetes may hear of a Role a moment after it answered: only what lasts is worth an event.
+void plan_binding(Stage binding, const kube::Failures& failures, Plan& plan) {
+  for (auto& write : binding) {
+    write.lane = kBindingLane;
+    if (!failures.contains(kBindingLane)) write.failed_event.reset();
+  }
+  plan.stages.push_back(std::move(binding));
+}
+
 Plan plan_live(const RayClusterSeen& seen, const Settings& settings,
                const kube::PlanContext& context) {
   Plan plan;
@@ -107,6 +118,7 @@ Plan plan_live(const RayClusterSeen& seen, const Settings& settings,
   auto objects = decide_objects(seen, settings, context.now);
   plan.events = std::move(objects.events);
   plan.stages.push_back(std::move(objects.writes));
+  plan_binding(std::move(objects.binding), context.failures, plan);
   Trouble trouble{.any = !objects.blocked.empty()};
   if (objects.blocked.empty() && !plan_pods(seen, settings, context.now, plan)) trouble.any = true;
   look_for_trouble(plan, context.failures, trouble);

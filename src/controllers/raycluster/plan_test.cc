@@ -129,8 +129,8 @@ const Case kCases[] = {
               c.spec.enableInTreeAutoscaling = true;
               c.spec.workerGroupSpecs.clear();
             }),
-     "create serviceaccounts (account), create roles (account), create rolebindings (account), "
-     "create services (services); create pods (head)"},
+     "create serviceaccounts (account), create roles (account), create services (services); "
+     "create rolebindings (binding); create pods (head)"},
     {"UsersAccountMissing",
      edited(bare(),
             [](auto& c) {
@@ -225,6 +225,18 @@ TEST(ClusterPlan, FailureOfWhatIsNoLongerWantedIsForgotten) {
   const kube::Failures failures = {{"group/g", {.marker = "FailedCreateWorkerPod", .attempts = 1}}};
   EXPECT_EQ(condition(plan_of(seen(cluster(), running_pods()), failures), kReplicaFailure),
             "absent");
+}
+
+TEST(ClusterPlan, OnlyABindingThatFailsAgainIsToldOf) {
+  const auto scaled = edited(seen(cluster(), running_pods()),
+                             [](auto& c) { c.spec.enableInTreeAutoscaling = true; });
+  const auto binding = [&](const kube::Failures& failures) {
+    return plan_of(scaled, failures).stages.at(1).at(0);
+  };
+  EXPECT_FALSE(binding({}).failed_event);
+  const auto again = binding({{"binding", {.attempts = 1}}});
+  ASSERT_TRUE(again.failed_event);
+  EXPECT_EQ(again.failed_event->reason, "FailedToCreateRoleBinding");
 }
 
 TEST(ClusterPlan, SuspensionGoesThroughItsConditions) {

@@ -5,6 +5,7 @@
   resources:
   - persistentvolumeclaims
   - secrets
+  - services
   verbs:
   - create
   - delete
@@ -44,18 +45,6 @@
   - create
   - get
   - list
-  - watch
-- apiGroups:
-  - ''
-  resources:
-  - services
-  verbs:
-  - create
-  - delete
-  - get
-  - list
-  - patch
-  - update
   - watch
 - apiGroups:
   - ''
