@@ -1,10 +1,13 @@
 // What users of the reference ran into with RayJobs. Each test has its case's id.
+#include "base/yaml.h"
 #include "manifests.h"
 #include "world.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <set>
 
 namespace manta::integration {
 namespace {
@@ -15,6 +18,46 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 
 std::string job_with(std::string_view lines) { return std::string(kJob) + std::string(lines); }
+constexpr const char* kOnC = R"(
+apiVersion: ray.io/v1
+kind: RayJob
+metadata: {name: j}
+spec: {entrypoint: python a.py, clusterSelector: {ray.io/cluster: c}}
+)";
+// kJob without shutdownAfterJobFinishes.
+std::string kept_job() {
+  auto job = std::string(kJob);
+  job.replace(job.find("  shutdownAfterJobFinishes: true\n"), 33, "");
+  return job;
+}
+std::string status(const World& world, std::string_view field) {
+  return std::string(string_at(world.get("RayJob", "j"), {"status", field}));
+}
+bool has_condition(const World& world, std::string_view type, std::string_view kind = "RayJob",
+                   std::string_view name = "j") {
+  for (const auto& condition : array_at(world.get(kind, name), {"status", "conditions"}))
+    if (string_at(condition, {"type"}) == type) return string_at(condition, {"status"}) == "True";
+  return false;
+}
+Until job_has(std::string type) {
+  return {"condition " + type, [type](const World& w) { return has_condition(w, type); }};
+}
+int counted(const std::vector<std::string>& events, std::string_view reason) {
+  int count = 0;
+  for (const auto& event : events) count += event.starts_with(reason);
+  return count;
+}
+void set_pod_status(World& world, const std::string& pod, std::string_view yaml) {
+  const auto done =
+      world.loop().run(world.server().call({.verb = kube::Verb::Patch,
+                                            .resource = kube::kPods,
+                                            .namespace_ = "default",
+                                            .name = pod,
+                                            .subresource = "status",
+                                            .body = JsonObject{{"status", *parse_yaml_one(yaml)}},
+                                            .patch_type = kube::PatchType::Merge}));
+  EXPECT_TRUE(done) << done.error().message;
+}
 std::string deployment(const World& world) {
   return std::string(string_at(world.get("RayJob", "j"), {"status", "jobDeploymentStatus"}));
 }
@@ -74,6 +117,8 @@ spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name
   world.apply(kJob).pass(2min);
   EXPECT_EQ(uid_of(world.get("Job", "j")), uid);
   EXPECT_THAT(world.events("j"), Contains(HasSubstr("FailedToCreateRayJobSubmitter")));
+  EXPECT_TRUE(has_condition(world, "NameConflict"));
+  EXPECT_THAT(status(world, "message"), HasSubstr("creating the submitter Job j"));
   world.remove("RayJob", "j").run_until(is_gone("RayJob", "j")).settle();
   EXPECT_EQ(uid_of(world.get("Job", "j")), uid);
 }
@@ -132,8 +177,10 @@ metadata: {name: j}
 spec: {entrypoint: python a.py, clusterSelector: {ray.io/cluster: c}}
 )")
       .run_until(ray_job_is("j", "RUNNING"));
+  const auto id = world.id_of("j");
   world.ray().mood = RayDashboardDouble::Mood::Hangs;
   world.remove("RayJob", "j").run_until(is_gone("RayJob", "j"), 70s).settle();
+  EXPECT_THAT(world.events("j"), Contains(HasSubstr("Ray did not stop job " + id)));
 }
 
 TEST(RayJobCase, RJ_20_ACorrectedSpecStarts) {
@@ -193,6 +240,351 @@ TEST(RayJobCase, RJ_42_APreRunningDeadlineIsRetriedAsAnyFailure) {
   EXPECT_EQ(world.mirror().created("RayCluster"), 2);
   EXPECT_EQ(string_at(world.get("RayJob", "j"), {"status", "reason"}),
             "PreRunningDeadlineExceeded");
+}
+
+TEST(RayJobCase, RJ_04_EachLostHeadIsAnAttempt) {
+  World world({.feature_gates = "RayJobCountLostHeads=true"});
+  world.apply(job_with("  submissionMode: HTTPMode\n  backoffLimit: 1\n"));
+  for (int attempt = 1; attempt <= 2; ++attempt) {
+    world.run_until({fmt::format("attempt {} runs", attempt), [&](const World& w) {
+                       return ray_job_is("j", "RUNNING").holds(w) &&
+                              w.mirror().created("RayCluster") == attempt;
+                     }});
+    world.pass(30s).kubelet().fail(world.head(world.cluster_of("j")));
+  }
+  world.run_until(job_is("j", "Failed")).settle();
+  EXPECT_EQ(status(world, "reason"), "AppFailed");
+  EXPECT_EQ(world.ray().submissions().size(), 2u);
+  EXPECT_EQ(int_at(world.get("RayJob", "j"), {"status", "failed"}), 2);
+}
+
+TEST(RayJobCase, RJ_05_ALogStreamThatClosesEndsNothing) {
+  World world;
+  world.apply(kJob).run_until(ray_job_is("j", "RUNNING"));
+  world.kubelet().finish(world.submitter_pod("j"), 0);
+  world.pass(10min);
+  EXPECT_EQ(deployment(world), "Running");
+  EXPECT_EQ(counted(world.events("j"), "SubmitterEnded"), 1);
+  EXPECT_TRUE(has_condition(world, "SubmitterEnded"));
+  world.expect_rest();
+  world.end_job("j", "SUCCEEDED").run_until(job_is("j", "Complete")).settle();
+  EXPECT_FALSE(has_condition(world, "SubmitterEnded"));
+}
+
+TEST(RayJobCase, RJ_05_ExceptWhereTheAdministratorSetAGrace) {
+  World world({.environment = {{"RAYJOB_DEPLOYMENT_STATUS_TRANSITION_GRACE_PERIOD_SECONDS", "4"}}});
+  world.apply(kJob).run_until(ray_job_is("j", "RUNNING"));
+  world.kubelet().finish(world.submitter_pod("j"), 0);
+  world.run_until(job_is("j", "Failed"), 1min).settle();
+  EXPECT_EQ(status(world, "reason"), "JobDeploymentStatusTransitionGracePeriodExceeded");
+}
+
+TEST(RayJobCase, RJ_10_ASilentDashboardOfAHealthyHeadFailsNothing) {
+  World world({.feature_gates = "RayJobPatience=true"});
+  world.apply(kJob).run_until(ray_job_is("j", "RUNNING"));
+  world.ray().mood = RayDashboardDouble::Mood::Hangs;
+  world.run_until(job_has("DashboardSilent"), 6min).pass(5min);
+  EXPECT_EQ(deployment(world), "Running");
+  world.ray().mood = RayDashboardDouble::Mood::Answers;
+  world.end_job("j", "SUCCEEDED").run_until(job_is("j", "Complete")).settle();
+  EXPECT_FALSE(has_condition(world, "DashboardSilent"));
+}
+
+TEST(RayJobCase, RJ_11_AtItsDeadlineTheJobIsStopped) {
+  World world({.feature_gates = "RayJobStopAtDeadline=true"});
+  world.apply(kept_job() + "  activeDeadlineSeconds: 120\n").run_until(ray_job_is("j", "RUNNING"));
+  world.run_until(job_is("j", "Failed"), 3min).settle();
+  EXPECT_EQ(status(world, "reason"), "DeadlineExceeded");
+  EXPECT_EQ(status(world, "jobStatus"), "STOPPED");
+  EXPECT_EQ(world.ray().stops().size(), 1u);
+}
+
+TEST(RayJobCase, RJ_12_RulesThatMatchNothingAreSaid) {
+  World world;
+  world.apply(kept_job() + R"(  activeDeadlineSeconds: 120
+  deletionStrategy:
+    deletionRules:
+    - {policy: DeleteCluster, condition: {jobStatus: SUCCEEDED}}
+    - {policy: DeleteCluster, condition: {jobStatus: FAILED}}
+)");
+  world.run_until(job_is("j", "Failed"), 5min).settle();
+  EXPECT_EQ(status(world, "jobStatus"), "RUNNING");
+  EXPECT_TRUE(has_condition(world, "CleanupNotApplicable"));
+  EXPECT_EQ(counted(world.events("j"), "CleanupNotApplicable"), 1);
+  world.expect_rest();
+}
+
+TEST(RayJobCase, RJ_17_ATotalDeadlineSpansAllAttempts) {
+  World world({.feature_gates = "RayJobTotalDeadline=true"});
+  world.apply(
+      job_with("  submissionMode: HTTPMode\n  activeDeadlineSeconds: 90\n"
+               "  backoffLimit: 9\n"));
+  const auto start = world.loop().now();
+  while (deployment(world) != "Failed" && world.loop().now() < start + 10min) {
+    world.pass(1s);
+    if (status(world, "jobStatus") != "RUNNING") continue;
+    world.pass(50s);
+    if (status(world, "jobStatus") == "RUNNING") world.end_job("j", "FAILED");
+  }
+  EXPECT_LT(world.loop().now() - start, 2min);
+  EXPECT_EQ(status(world, "reason"), "DeadlineExceeded");
+  world.settle();
+}
+
+TEST(RayJobCase, RJ_18_TheUsersTimeBeginsWhenTheClusterIsReady) {
+  for (const bool gate : {false, true}) {
+    World world({.feature_gates = gate ? "RayJobWaitingWindow=true" : ""});
+    world.kubelet().hold({{"ray.io/node-type", "worker"}});
+    world.apply(job_with("  submissionMode: InteractiveMode\n  preRunningDeadlineSeconds: 60\n"))
+        .pass(50s);
+    world.kubelet().release();
+    world.run_until(job_is("j", "Waiting"), 9s).pass(15s);
+    EXPECT_EQ(deployment(world), gate ? "Waiting" : "Failed");
+    world.run_until(job_is("j", "Failed"), 1min).settle();
+    EXPECT_EQ(status(world, "reason"), "PreRunningDeadlineExceeded");
+  }
+}
+
+TEST(RayJobCase, RJ_21_AnInvalidEditOrphansNothing) {
+  World world;
+  world.apply(kept_job()).run_until(ray_job_is("j", "RUNNING"));
+  world.patch("RayJob", "j", "{spec: {suspend: true}}")
+      .run_until(job_has("InvalidUpdate"))
+      .settle();
+  EXPECT_EQ(deployment(world), "Running");
+  EXPECT_TRUE(world.mirror().find("RayCluster", world.cluster_of("j")));
+  world.expect_rest();
+  world.crash().settle();  // what the last valid spec was is forgotten
+  EXPECT_EQ(deployment(world), "Running");
+  world.end_job("j", "SUCCEEDED").run_until(job_is("j", "Complete")).settle();
+  world.patch("RayJob", "j", "{spec: {suspend: false}}").settle();
+  EXPECT_FALSE(has_condition(world, "InvalidUpdate"));
+}
+
+TEST(RayJobCase, RJ_21_TheLastValidCleanUpIsCarriedOut) {
+  World world;
+  world.apply(job_with("  ttlSecondsAfterFinished: 60\n")).run_until(ray_job_is("j", "RUNNING"));
+  world.patch("RayJob", "j", "{spec: {ttlSecondsAfterFinished: -1}}")
+      .run_until(job_has("InvalidUpdate"));
+  world.end_job("j", "SUCCEEDED").run_until(job_is("j", "Complete"));
+  const auto cluster = world.cluster_of("j");
+  world.run_until(is_gone("RayCluster", cluster), 70s).settle();
+}
+
+TEST(RayJobCase, RJ_25_SuspendedOnASharedClusterItIsStopped) {
+  World world({.feature_gates = "RayJobSelectorSuspend=true"});
+  world.apply(kCluster).run_until(cluster_is("c", "ready"));
+  world.apply(kOnC).run_until(ray_job_is("j", "RUNNING"));
+  const auto id = world.id_of("j");
+  world.patch("RayJob", "j", "{spec: {suspend: true}}")
+      .run_until(job_is("j", "Suspended"))
+      .settle();
+  EXPECT_EQ(world.ray().stops(), std::vector{id});
+  EXPECT_TRUE(world.mirror().find("RayCluster", "c"));
+  EXPECT_FALSE(world.mirror().find("Job", "j"));
+  world.patch("RayJob", "j", "{spec: {suspend: false}}").run_until(ray_job_is("j", "RUNNING"));
+  EXPECT_NE(world.id_of("j"), id);
+}
+
+TEST(RayJobCase, RJ_25_OneThatWasNeverSubmittedIsDoneAtOnce) {
+  World world({.feature_gates = "RayJobSelectorSuspend=true"});
+  world.apply(kCluster).run_until(cluster_is("c", "ready"));
+  world.kubelet().hold({{"batch.kubernetes.io/job-name", "j"}});
+  world.apply(kOnC).run_until(job_is("j", "Running"));
+  world.patch("RayJob", "j", "{spec: {suspend: true}}").run_until(job_is("j", "Suspended"), 30s);
+  EXPECT_TRUE(world.ray().stops().empty());
+}
+
+TEST(RayJobCase, RJ_28_AnEntrypointArrivesAsItIs) {
+  for (const bool gate : {false, true}) {
+    World world(
+        {.feature_gates = gate ? "RayJobVerbatimEntrypoint=true" : "", .start_operator = false});
+    world.apply(kJob).patch("RayJob", "j", R"({spec: {entrypoint: "echo a && echo `b` # c\nd"}})");
+    world.start_operator().run_until(exists("Job", "j"));
+    const auto& containers =
+        array_at(world.get("Job", "j"), {"spec", "template", "spec", "containers"});
+    const auto script = std::string(array_at(containers[0], {"args"})[0].as_string());
+    // What bash and Ray make of it: submit_command_test.
+    EXPECT_EQ(script.find("submit_job(") != std::string::npos, gate) << script;
+    EXPECT_EQ(script.find("-- echo a && echo `b`") == std::string::npos, gate) << script;
+  }
+}
+
+TEST(RayJobCase, RJ_30_AJobIdIsNoShellText) {
+  World world;
+  world.apply(job_with("  jobId: 'x; touch /tmp/p'\n")).run_until(exists("Job", "j"));
+  const auto& containers =
+      array_at(world.get("Job", "j"), {"spec", "template", "spec", "containers"});
+  const auto script = std::string(array_at(containers[0], {"args"})[0].as_string());
+  EXPECT_THAT(script, HasSubstr("--submission-id 'x; touch /tmp/p' "));
+  EXPECT_EQ(script.find(" x; touch"), std::string::npos) << script;
+}
+
+TEST(RayJobCase, RJ_32_ARefusedSubmitterIsSaidInTheApiServersWords) {
+  World world;
+  world.faults().on_write = [](std::size_t, const kube::Request& request) {
+    return request.resource == kube::kJobs ? CallFault::Forbidden : CallFault::None;
+  };
+  world.apply(kJob).run_until(
+      {"the message says it", [](const World& w) {
+         return status(w, "message").starts_with("creating the submitter Job j: ");
+       }});
+  EXPECT_EQ(deployment(world), "Initializing");
+  world.faults().on_write = {};
+  world.patch("RayJob", "j", "{metadata: {labels: {a: b}}}");
+  world.run_until(ray_job_is("j", "RUNNING"), 30min);
+  EXPECT_EQ(status(world, "message"), "Job is RUNNING");
+}
+
+TEST(RayJobCase, RJ_32_RestartPolicyIsFilledIn) {
+  World world({.feature_gates = "RayJobSubmitterDefaults=true"});
+  world.apply(job_with("  submitterPodTemplate: {spec: {containers: [{name: s, image: i}]}}\n"))
+      .run_until(ray_job_is("j", "RUNNING"));
+  EXPECT_EQ(string_at(world.get("Job", "j"), {"spec", "template", "spec", "restartPolicy"}),
+            "Never");
+}
+
+TEST(RayJobCase, RJ_35_SidecarRestartsHaveALimitOfTheUsers) {
+  World world({.feature_gates = "SidecarSubmitterRestart=true"});
+  world.apply(job_with("  submissionMode: SidecarMode\n  submitterConfig: {backoffLimit: 5}\n"))
+      .run_until(job_is("j", "Running"));
+  const auto head = world.head(world.cluster_of("j"));
+  const auto restarted = [&](int count) {
+    set_pod_status(world, head,
+                   fmt::format("containerStatuses: [{{name: ray-head, state: {{running: {{}}}}}}, "
+                               "{{name: ray-job-submitter, restartCount: {}, state: {{running: "
+                               "{{}}}}, lastState: {{terminated: {{exitCode: 1}}}}}}]",
+                               count));
+    world.pass(20s);
+  };
+  restarted(4);
+  EXPECT_EQ(deployment(world), "Running");
+  restarted(5);
+  EXPECT_EQ(deployment(world), "Failed");
+  EXPECT_EQ(status(world, "reason"), "SubmissionFailed");
+}
+
+TEST(RayJobCase, RJ_37_AHeadThatCannotInitialiseFailsTheJob) {
+  World world({.feature_gates = "RayJobHeadInitFailure=true"});
+  world.kubelet().hold({{"ray.io/node-type", "head"}});
+  world.apply(job_with(""));
+  for (int n = 0; n < 3; ++n) {
+    std::string head;
+    world.run_until({"a head that has not failed",
+                     [&](const World& w) {
+                       head = w.cluster_of("j").empty() ? "" : w.head(w.cluster_of("j"));
+                       return !head.empty() &&
+                              string_at(w.get("Pod", head), {"status", "phase"}) != "Failed";
+                     }},
+                    30min);
+    set_pod_status(world, head,
+                   "{phase: Failed, initContainerStatuses: [{name: setup, state: {terminated: "
+                   "{exitCode: 42, reason: Error}}}]}");
+    world.pass(1s);
+  }
+  world.run_until(job_is("j", "Failed"));
+  EXPECT_THAT(status(world, "message"), HasSubstr("init container setup exited with code 42"));
+}
+
+TEST(RayJobCase, RJ_41_RetriesStayOnTheCluster) {
+  World world({.feature_gates = "RayJobReuseCluster=true"});
+  world.apply(
+      job_with("  submissionMode: HTTPMode\n  backoffLimit: 2\n"
+               "  retryStrategy: ReuseRayCluster\n"));
+  for (std::size_t attempt = 1; attempt <= 3; ++attempt) {
+    world.run_until({fmt::format("attempt {} runs", attempt), [&](const World& w) {
+                       return ray_job_is("j", "RUNNING").holds(w) &&
+                              w.ray().submissions().size() == attempt;
+                     }});
+    world.end_job("j", attempt < 3 ? "FAILED" : "SUCCEEDED");
+  }
+  world.run_until(job_is("j", "Complete")).settle();
+  EXPECT_EQ(world.mirror().created("RayCluster"), 1);
+  const std::set<std::string> ids(world.ray().submissions().begin(),
+                                  world.ray().submissions().end());
+  EXPECT_EQ(ids.size(), 3u);
+  EXPECT_EQ(int_at(world.get("RayJob", "j"), {"status", "failed"}), 2);
+  EXPECT_EQ(int_at(world.get("RayJob", "j"), {"status", "succeeded"}), 1);
+  EXPECT_TRUE(world.mirror().list("RayCluster").empty());
+}
+
+TEST(RayJobCase, RJ_44_WhatToolsMarkIsNotCopied) {
+  for (const bool gate : {false, true}) {
+    World world({.feature_gates = gate ? "RayJobPlainMetadata=true" : "", .start_operator = false});
+    world.kubelet().hold({{"ray.io/node-type", "head"}});
+    world.apply(kJob).patch("RayJob", "j", R"({metadata: {
+      labels: {app.kubernetes.io/instance: app, team: a},
+      annotations: {argocd.argoproj.io/tracking-id: x, note: b,
+                    kubectl.kubernetes.io/last-applied-configuration: "{}"}}})");
+    world.start_operator();
+    world.run_until(
+        {"its cluster", [](const World& w) { return !w.mirror().list("RayCluster").empty(); }});
+    const auto& cluster = *world.mirror().list("RayCluster").front();
+    const auto& labels = object_at(cluster, {"metadata", "labels"});
+    const auto& annotations = object_at(cluster, {"metadata", "annotations"});
+    EXPECT_EQ(labels.contains("app.kubernetes.io/instance"), !gate);
+    EXPECT_EQ(annotations.contains("argocd.argoproj.io/tracking-id"), !gate);
+    EXPECT_EQ(annotations.contains("kubectl.kubernetes.io/last-applied-configuration"), !gate);
+    EXPECT_TRUE(labels.contains("team"));
+    EXPECT_TRUE(annotations.contains("note"));
+  }
+}
+
+TEST(RayJobCase, SEEN_35_AnUpgradeStrategyIsRefusedWithItsPath) {
+  World world({.start_operator = false});
+  world.apply(kJob).patch("RayJob", "j",
+                          "{spec: {rayClusterSpec: {upgradeStrategy: {type: Recreate}}}}");
+  world.start_operator();
+  world.run_until(job_is("j", "ValidationFailed"));
+  EXPECT_THAT(status(world, "message"), HasSubstr("spec.rayClusterSpec.upgradeStrategy"));
+  EXPECT_TRUE(world.mirror().list("RayCluster").empty());
+}
+
+TEST(RayJobCase, SEEN_36_RulesAndSuspendGoTogether) {
+  for (const bool gate : {false, true}) {
+    World world({.feature_gates = gate ? "RayJobSuspendWithRules=true" : ""});
+    world.apply(kept_job() + R"(  suspend: true
+  deletionStrategy:
+    deletionRules: [{policy: DeleteCluster, condition: {jobStatus: SUCCEEDED}}]
+)");
+    world.run_until(job_is("j", gate ? "Suspended" : "ValidationFailed")).settle();
+  }
+}
+
+TEST(RayJobCase, SEEN_37_ManagedByCannotBeTakenAway) {
+  World world;
+  world.apply(job_with("  managedBy: kueue.x-k8s.io/multikueue\n")).pass(10s);
+  const auto removed = world.merge("RayJob", "j", *parse_yaml_one("{spec: {managedBy: null}}"));
+  ASSERT_FALSE(removed);
+  EXPECT_THAT(removed.error().message, HasSubstr("the managedBy field is immutable"));
+  world.settle();
+  EXPECT_TRUE(world.mirror().list("RayCluster").empty());
+}
+
+TEST(RayJobCase, SEEN_38_TwoGroupsOfOneNameAreRefused) {
+  World world({.start_operator = false});
+  world.apply(kJob).patch("RayJob", "j", R"({spec: {rayClusterSpec: {workerGroupSpecs: [
+    {groupName: g, replicas: 1, minReplicas: 0, maxReplicas: 1, template: {spec: {containers: [{name: w, image: i}]}}},
+    {groupName: g, replicas: 1, minReplicas: 0, maxReplicas: 1, template: {spec: {containers: [{name: w, image: i}]}}}]}}})");
+  world.start_operator();
+  world.run_until(job_is("j", "ValidationFailed"));
+  EXPECT_THAT(status(world, "message"), HasSubstr("workerGroupSpecs[1].groupName"));
+}
+
+TEST(RayJobWords, APodsOwnWordsAreInTheMessageUntilItRuns) {
+  World world;
+  world.kubelet().hold({{"ray.io/node-type", "worker"}});
+  world.apply(kJob).run_until(
+      {"its worker", [](const World& w) { return !w.workers(w.cluster_of("j")).empty(); }});
+  const auto worker = world.workers(world.cluster_of("j")).front();
+  set_pod_status(world, worker,
+                 "conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, "
+                 "message: '0/3 nodes are available'}]");
+  world.settle();
+  EXPECT_EQ(status(world, "message"),
+            fmt::format("Pod {}: Unschedulable: 0/3 nodes are available", worker));
+  world.kubelet().release();
+  world.run_until(ray_job_is("j", "RUNNING"));
 }
 
 }  // namespace
