@@ -2,7 +2,8 @@
 # Unit tests under ASan+UBSan, integration tests, charts and docs, end-to-end tests with real Ray. Ends with one line
 # "N passed, N failed, N skipped" over all of them. Tests with real processes depend on how busy the machine
 # is, so what failed runs once more; what only then passes is named on a line that starts with FLAKY.
-#   tools/test.sh [unit] [integration] [install] [e2e]     (default: all)
+#   tools/test.sh [unit] [integration] [install] [e2e]     (default: these)
+#   tools/test.sh server    what people install, on a real API server
 set -uo pipefail
 cd "$(dirname "$0")/.."
 parts=("$@"); [ ${#parts[@]} -gt 0 ] || parts=(unit integration install e2e)
@@ -58,11 +59,12 @@ for part in "${parts[@]}"; do
       # Optimised: its laws run the operator through thousands of faulty lives.
       tools/build.sh release integration_test || exit 1
       run_gtest build/bin/integration_test ;;
-    install) run_pytest tests/install -m 'not server' ;;  # .ci/run has the others
+    install) run_pytest tests/install -m 'not server' ;;
+    server) run_pytest tests/install -m server ;;  # minutes, and ../shared/conformance: for .ci/run
     e2e)
       export MANTA_BIN="$PWD/build/bin/manta"
       run_pytest tests/e2e ;;
-    *) echo "test.sh: unknown part '$part' (unit, integration, install, e2e)" >&2; exit 2 ;;
+    *) echo "test.sh: unknown part '$part' (unit, integration, install, e2e, server)" >&2; exit 2 ;;
   esac
 done
 echo "$passed passed, $failed failed, $skipped skipped"
