@@ -161,6 +161,12 @@ Result<void> apply(Json& root, const Json& operation, std::size_t& copied) {
   if (!value) return failed(ErrorCode::BadRequest, "\"value\" is missing");
   if (op == "add") return add(root, *path, *value);
   Json* at = lookup(root, *path, path->size());
+  if (!at && op == "replace") {
+    // RFC 6902 has it fail, kube-apiserver's library does not, and Ray's autoscaler counts on that:
+    // it "replaces" a scaleStrategy that no one has written yet. Source: evanphx/json-patch v4.
+    const Json* parent = lookup(root, *path, path->size() - 1);
+    return parent && parent->is_object() ? add(root, *path, *value) : missing();
+  }
   if (!at) return missing();
   if (op == "replace") {
     *at = *value;

@@ -120,6 +120,7 @@ TEST(JsonPatch, Operations) {
       {R"({"a/b":1,"m~n":2})",
        R"([{"op":"remove","path":"/a~1b"},{"op":"replace","path":"/m~0n","value":3}])",
        R"({"m~n":3})"},
+      {R"({"a":{}})", R"([{"op":"replace","path":"/a/b","value":1}])", R"({"a":{"b":1}})"},
       {R"({"a":{"b":1}})", R"([{"op":"move","from":"/a/b","path":"/c"}])", R"({"a":{},"c":1})"},
       {R"({"a":1})",
        R"([{"op":"copy","from":"/a","path":"/b"},{"op":"test","path":"/b","value":1}])",

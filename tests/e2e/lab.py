@@ -130,16 +130,15 @@ class Lab:
         self.processes.append(process)
         return process
 
+    def entries(self, user):
+        """This user's writes in the audit log, but for Leases, Events and dry runs."""
+        entries = map(json.loads, self.audit.read_text().splitlines())
+        return [entry for entry in entries if entry["user"]["username"] == user and "dryRun" not in entry["requestURI"]
+                and entry.get("objectRef", {}).get("resource") not in ("leases", "events")]
+
     def writes(self, user):
-        """When this user wrote, but for Leases, Events and dry runs: seconds since 1970."""
-        times = []
-        for line in self.audit.read_text().splitlines():
-            entry = json.loads(line)
-            kind = entry.get("objectRef", {}).get("resource")
-            if entry["user"]["username"] == user and kind not in ("leases", "events") \
-                    and "dryRun" not in entry["requestURI"]:
-                times.append(entry["requestReceivedTimestamp"])
-        return sorted(times)
+        """When this user wrote."""
+        return sorted(entry["requestReceivedTimestamp"] for entry in self.entries(user))
 
 
 def cluster(name, **spec):

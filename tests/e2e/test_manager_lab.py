@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -283,6 +284,32 @@ def test_webhooks(lab, tmp_path):
 def lab_get(lab, port, path):
     command, _ = lab.exec("curl", "-s", f"http://127.0.0.1:{port}{path}")
     return subprocess.run(command, text=True, capture_output=True, timeout=30).stdout
+
+
+def test_PF_07(lab, tmp_path):
+    """A restart writes nothing to what has not changed, and goes on at once."""
+    first = lab.manager(tmp_path, "--enable-leader-election=false")
+    for number in range(20):
+        lab.apply(cluster(f"c{number}", workerGroupSpecs=[group("g")]))
+    lab.wait("all Pods", lambda: len(lab.get("pods")["items"]) == 40)
+    lab.wait("silence", lambda: settled(lab))
+    first.terminate()
+    assert first.wait(30) == 0
+    lab.audit.write_text("")
+    lab.manager(tmp_path, "--enable-leader-election=false", user="mgr-b")
+    lab.apply(cluster("new"))
+    lab.wait("the new head", lambda: lab.get("pods", "-l", "ray.io/cluster=new")["items"])
+    lab.wait("silence", lambda: settled(lab))
+    about = {entry["objectRef"]["name"] for entry in lab.entries("mgr-b") if entry["verb"] != "create"}
+    assert about <= {"new"}
+    made = [entry for entry in lab.entries("mgr-b") if entry["verb"] == "create"]
+    assert 0 < len(made) < 10  # of the new cluster's objects
+
+
+def settled(lab):
+    before = len(lab.entries("mgr-a")) + len(lab.entries("mgr-b"))
+    time.sleep(3)
+    return len(lab.entries("mgr-a")) + len(lab.entries("mgr-b")) == before
 
 
 def test_metrics(lab, tmp_path):

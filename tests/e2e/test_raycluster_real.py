@@ -58,8 +58,14 @@ USE_CPUS = """
             return ray.util.get_node_ip_address()
 
     actors = [Busy.remote() for _ in range({count})]
-    print(*sorted(ray.get([a.where.remote() for a in actors])))
+    print("at", *sorted(ray.get([a.where.remote() for a in actors])))
 """
+
+
+def use_cpus(manta, name, count):
+    """Runs an actor of one CPU each; the addresses of the nodes they ran on. Ray writes between the lines."""
+    said = python(manta, head_of(manta, name), USE_CPUS.format(count=count)).stdout
+    return next(line.split()[1:] for line in said.splitlines() if line.startswith("at "))
 
 
 def test_LM_06_autoscaler_v2_follows_the_work_and_returns_to_none(up):
@@ -69,8 +75,8 @@ def test_LM_06_autoscaler_v2_follows_the_work_and_returns_to_none(up):
         "autoscalerOptions": {"version": "v2", "idleTimeoutSeconds": 2}}))
     assert pods(up, "scaled", "worker") == []
     for count in (2, 4, 1, 3, 2):
-        said = python(up, head_of(up, "scaled"), USE_CPUS.format(count=count)).stdout.split()
-        assert len(set(said)) == count, f"one worker for each: {said}"
+        addresses = use_cpus(up, "scaled", count)
+        assert len(set(addresses)) == count, f"one worker for each: {addresses}"
         # The work has ended with its driver; so do the workers.
         wait_for("no worker", lambda: not pods(up, "scaled", "worker"), SLOW, 1)
         up.wait("raycluster/scaled", ".spec.workerGroupSpecs[0].replicas", "0", SLOW)
@@ -85,8 +91,7 @@ def test_killed_head_comes_back_and_its_workers_join_it(up):
     wait_for("another head", lambda: [p for p in pods(up, "killed", "head")
                                       if p["metadata"]["uid"] != first], SLOW)
     up.wait("raycluster/killed", ".status.conditions[?(@.type=='HeadPodReady')].status", "True", SLOW)
-    said = python(up, head_of(up, "killed"), USE_CPUS.format(count=1)).stdout.split()
-    assert len(said) == 1
+    assert len(use_cpus(up, "killed", 1)) == 1
 
 
 REDIS = f"""
@@ -209,7 +214,7 @@ def test_tls_between_nodes(up, tmp_path):
     start(up, document)
     head = head_of(up, "private")
     wait_for("both nodes", lambda: "connected 2" in python(up, head, CONNECT).stdout, SLOW)
-    assert len(python(up, head, USE_CPUS.format(count=1)).stdout.split()) == 1
+    assert len(use_cpus(up, "private", 1)) == 1
     plain = python(up, head, CONNECT, ("timeout", "60", "env", "RAY_USE_TLS=0"), check=False)
     assert plain.returncode != 0 and "connected" not in plain.stdout
 

@@ -228,6 +228,22 @@ TEST(ApiServer, PodsGetTheirAccountsTokenWhereTheServerIsToldSo) {
   EXPECT_EQ(array_at(containers[1], {"volumeMounts"}).size(), 1u) << "its own stays";
 }
 
+TEST(ApiServer, ItsOwnServiceLeadsToWhereItListensNow) {
+  VirtualLoop loop;
+  SeededRandom random{1};
+  auto store = std::move(*Store::open({}));
+  for (const std::uint16_t port : {7001, 7002}) {  // the second start finds the first one's objects
+    ApiServer api(loop, random, *store, {.advertise_port = port});
+    const auto endpoints = loop.run(api.get(kube::kEndpoints, {"default", "kubernetes"}));
+    ASSERT_TRUE(endpoints) << endpoints.error().message;
+    const auto& subset = array_at(*endpoints, {"subsets"})[0];
+    EXPECT_EQ(int_at(array_at(subset, {"ports"})[0], {"port"}), port);
+    const auto slice = loop.run(api.get(kube::kEndpointSlices, {"default", "kubernetes"}));
+    ASSERT_TRUE(slice) << slice.error().message;
+    EXPECT_EQ(int_at(array_at(*slice, {"ports"})[0], {"port"}), port);
+  }
+}
+
 TEST(ApiServer, ATokenEndsWithItsTime) {
   World world;
   ASSERT_TRUE(world.create(kube::kServiceAccounts, R"({"metadata":{"name":"sa"}})"));

@@ -1,5 +1,6 @@
 #include "local/apiserver/rest.h"
 
+#include "base/log.h"
 #include "fmt/format.h"
 #include "local/apiserver/crd.h"
 #include "local/apiserver/field_errors.h"
@@ -65,7 +66,7 @@ void Rest::make_first_objects() {
     request.body = std::move(object);
     request.field_manager = "kube-apiserver";
     Context context;
-    (void)create(*kind, request, context);  // AlreadyExists on every start but the first
+    return create(*kind, request, context);  // AlreadyExists on later starts
   };
   auto named = [](std::string_view api_version, std::string_view kind, std::string_view name) {
     return JsonObject{
@@ -89,16 +90,48 @@ void Rest::make_first_objects() {
   const auto slash = options_.service_cidr.find('/');
   auto first = options_.service_cidr.substr(0, slash);
   first = first.substr(0, first.rfind('.')) + ".1";
+  const std::int64_t port = options_.advertise_port;
   auto service = named("v1", "Service", "kubernetes");
   service["metadata"].as_object()["labels"] =
       JsonObject{{"component", "apiserver"}, {"provider", "kubernetes"}};
-  service["spec"] =
-      JsonObject{{"clusterIP", first},
-                 {"ports", JsonArray{JsonObject{{"name", "https"},
-                                                {"port", 443},
-                                                {"protocol", "TCP"},
-                                                {"targetPort", options_.advertise_port}}}}};
+  service["spec"] = JsonObject{
+      {"clusterIP", first},
+      {"ports", JsonArray{JsonObject{
+                    {"name", "https"}, {"port", 443}, {"protocol", "TCP"}, {"targetPort", port}}}}};
   make("", "v1", "services", "default", std::move(service));
+
+  // Where this server listens may differ at each start.
+  auto keep = [&](std::string_view group, std::string_view plural, const JsonObject& object) {
+    auto made = make(group, "v1", plural, "default", object);
+    if (!made && made.error().code != ErrorCode::AlreadyExists)
+      log::error("cannot tell where this server is", {{"error", made.error().message}});
+    if (made) return;
+    kube::Request request;
+    request.verb = kube::Verb::Update;
+    request.namespace_ = "default";
+    request.name = "kubernetes";
+    request.body = object;
+    request.field_manager = "kube-apiserver";
+    Context context;
+    if (auto kept = update(*kinds_.find(group, "v1", plural), request, context); !kept)
+      log::error("cannot tell where this server is", {{"error", kept.error().message}});
+  };
+  const JsonArray ports{JsonObject{{"name", "https"}, {"port", port}, {"protocol", "TCP"}}};
+  const auto& ip = options_.advertise_address;
+  auto endpoints = named("v1", "Endpoints", "kubernetes");
+  endpoints["metadata"].as_object()["labels"] =
+      JsonObject{{"endpointslice.kubernetes.io/skip-mirror", "true"}};
+  endpoints["subsets"] =
+      JsonArray{JsonObject{{"addresses", JsonArray{JsonObject{{"ip", ip}}}}, {"ports", ports}}};
+  keep("", "endpoints", endpoints);
+  auto slice = named("discovery.k8s.io/v1", "EndpointSlice", "kubernetes");
+  slice["metadata"].as_object()["labels"] =
+      JsonObject{{"kubernetes.io/service-name", "kubernetes"}};
+  slice["addressType"] = "IPv4";
+  slice["endpoints"] = JsonArray{
+      JsonObject{{"addresses", JsonArray{Json(ip)}}, {"conditions", JsonObject{{"ready", true}}}}};
+  slice["ports"] = ports;
+  keep("discovery.k8s.io", "endpointslices", slice);
 }
 
 void Rest::after_write(const Kind& kind, const Json* object, const std::string& name) {

@@ -60,6 +60,8 @@ std::vector<std::string> words(const std::string& text, char separator = ' ') {
 }
 
 constexpr const char* kWanted[] = {"cpu", "memory", "pids"};
+/// Version 1 counts CPU time in a hierarchy of its own; programs (Ray's dashboard) read it there.
+constexpr const char* kMeter = "cpuacct";
 
 /// Mount points of version 1 by controller, and of version 2 under "".
 std::map<std::string, std::string> find_mounts() {
@@ -71,7 +73,7 @@ std::map<std::string, std::string> find_mounts() {
     if (parts[2] == "cgroup2") mounts.try_emplace("", parts[1]);
     if (parts[2] != "cgroup") continue;
     for (const auto& option : words(parts[3], ','))
-      if (std::ranges::find(kWanted, option) != std::end(kWanted))
+      if (option == kMeter || std::ranges::find(kWanted, option) != std::end(kWanted))
         mounts.try_emplace(option, parts[1]);
   }
   return mounts;
@@ -114,7 +116,7 @@ Cgroups Cgroups::detect(const std::string& id) {
   const auto own = own_groups();
   std::string last_error = "no cgroup file system is mounted";
   // Version 1, beside or instead of version 2: a controller lives in one of the two.
-  for (const char* name : kWanted) {
+  for (const char* name : {kWanted[0], kWanted[1], kWanted[2], kMeter}) {
     const auto mount = mounts.find(name);
     if (mount == mounts.end()) continue;
     const auto group = own.find(name);

@@ -340,7 +340,7 @@ TEST_F(NodeReal, AFailingLivenessProbeRestartsTheContainer) {
       R"({"terminationGracePeriodSeconds":1,"containers":[{"name":"c","image":"i","command":["/bin/sh","-c","trap 'exit 0' TERM; sleep 1000 & wait"],
     "livenessProbe":{"exec":{"command":["test","!","-e","/tmp/bad"]},"periodSeconds":1,"failureThreshold":1}}]})");
   ASSERT_TRUE(until([&] { return ready("p"); })) << status_text("p");
-  EXPECT_EQ(exec("p", {"touch", "/tmp/bad"}).first, 0);
+  (void)exec("p", {"touch", "/tmp/bad"});  // may be ended with the container by what it did
   ASSERT_TRUE(until([&] {
     return pod("p") && int_at(container("p"), {"restartCount"}) == 1 && ready("p");
   })) << status_text("p");
