@@ -2,6 +2,7 @@
 
 #include "controllers/writes.h"
 #include "ray/builders/network_policy.h"
+#include "ray/labels.h"
 
 #include <fmt/format.h>
 
@@ -10,28 +11,43 @@
 namespace manta::controllers::networkpolicy {
 namespace {
 
-constexpr std::string_view kLane = "policies";
-
 bool is_ours(const kube::SpecView& policy, const ray::RayCluster& cluster) {
   const auto* owner = policy.meta.controller_owner();
   return owner && owner->uid == cluster.meta.uid;
 }
 
-// The API server fills the protocol in; unfilled, every comparison would differ.
-void default_protocols(Json& spec) {
-  for (const char* direction : {"ingress", "egress"}) {
-    if (!spec.is_object() || !spec.as_object().contains(direction)) continue;
-    auto& rules = spec.as_object()[direction];
-    if (!rules.is_array()) continue;
-    for (auto& rule : rules.as_array()) {
-      if (!rule.is_object() || !rule.as_object().contains("ports")) continue;
-      auto& ports = rule.as_object()["ports"];
-      if (!ports.is_array()) continue;
-      for (auto& port : ports.as_array())
-        if (port.is_object() && !port.as_object().contains("protocol"))
-          port.as_object()["protocol"] = "TCP";
-    }
+// It is being deleted, or belongs to a cluster of our name that is gone: its end brings us back.
+bool goes_by_itself(const kube::SpecView& policy, const ray::RayCluster& cluster) {
+  const auto* owner = policy.meta.controller_owner();
+  return policy.meta.deleting ||
+         (owner && owner->uid != cluster.meta.uid && owner->kind == ray::kKindRayCluster &&
+          owner->name == cluster.meta.key.name);
+}
+
+bool is_dropped(std::string_view key, const Json& value) {
+  if (value.is_null()) return true;
+  if (value.is_array()) return value.get_array().empty();
+  // An empty selector selects everything; empty labels within it are as good as none.
+  return key == "matchLabels" && value.is_object() && value.get_object().empty();
+}
+
+// As the API server would store it: protocols filled in, empty lists left out. Compared otherwise,
+// rules that users write so would differ for ever.
+void settle(Json& part) {
+  if (part.is_array())
+    for (auto& item : part.get_array()) settle(item);
+  if (!part.is_object()) return;
+  auto& object = part.get_object();
+  JsonObject kept;
+  for (auto& [key, value] : object) {
+    settle(value);
+    if (key == "ports" && value.is_array())
+      for (auto& port : value.get_array())
+        if (port.is_object() && !port.get_object().contains("protocol"))
+          port.get_object()["protocol"] = "TCP";
+    if (!is_dropped(key, value)) kept[key] = std::move(value);
   }
+  object = std::move(kept);
 }
 
 bool same_labels(const kube::StringMap& live, const JsonObject& wanted) {
@@ -59,7 +75,7 @@ kube::Write replace(const kube::SpecView& live, const Json& wanted) {
   changed.meta.labels.clear();
   for (const auto& [key, value] : object_at(wanted, {"metadata", "labels"}))
     changed.meta.labels.emplace(key, std::string_view(value.get_string()));
-  auto write = update(kube::kNetworkPolicies, changed, kLane);
+  auto write = update(kube::kNetworkPolicies, changed, live.meta.key.name);
   write.why = "the NetworkPolicy differs from what the cluster asks for";
   return write;
 }
@@ -70,10 +86,11 @@ void plan_policy(const NetworkPolicySeen& seen, Json wanted, kube::Plan& plan, k
   const auto live = std::ranges::find_if(
       seen.policies, [&](const auto& policy) { return policy->meta.key == key; });
   if (live == seen.policies.end()) {
-    stage.push_back(create(kube::kNetworkPolicies, std::move(wanted), kLane));
+    stage.push_back(create(kube::kNetworkPolicies, std::move(wanted), key.name));
     set_events(stage.back(), "Created", "Create", name);
     return;
   }
+  if (goes_by_itself(**live, *seen.cluster)) return;
   if (!is_ours(**live, *seen.cluster)) {
     plan.events.push_back(warning(
         "NetworkPolicyNameCollision", "Validate",
@@ -83,7 +100,7 @@ void plan_policy(const NetworkPolicySeen& seen, Json wanted, kube::Plan& plan, k
                     name)));
     return;
   }
-  default_protocols(ensure(wanted, {"spec"}));
+  settle(ensure(wanted, {"spec"}));
   if (canonical_json((*live)->spec) == canonical_json(*find(wanted, {"spec"})) &&
       same_labels((*live)->meta.labels, object_at(wanted, {"metadata", "labels"})))
     return;
@@ -110,7 +127,7 @@ kube::Plan plan(const NetworkPolicySeen& seen, const Settings&) {
   for (const auto& policy : seen.policies) {
     if (!is_ours(*policy, cluster) || policy->meta.deleting) continue;
     if (std::ranges::find(names, policy->meta.key) != names.end()) continue;
-    stale.push_back(remove(kube::kNetworkPolicies, policy->meta, kLane));
+    stale.push_back(remove(kube::kNetworkPolicies, policy->meta, policy->meta.key.name));
     set_events(stale.back(), "Deleted", "Delete", policy->meta.key.to_string());
   }
   plan.stages.push_back(std::move(stale));

@@ -18,7 +18,8 @@ struct NetworkPolicySeen {
 };
 
 /// Makes the cluster's policies what its spec asks for, and deletes those that it asks for no more.
-/// A namesake of somebody else's is left alone, with a warning. Source: spec/02 §5.2.
+/// A namesake of somebody else's is left alone, with a warning. Each policy has a lane of its own.
+/// Source: spec/02 §5.2.
 kube::Plan plan(const NetworkPolicySeen& seen, const Settings& settings);
 
 }  // namespace manta::controllers::networkpolicy

@@ -70,5 +70,49 @@ TEST(NetworkPolicies, NamesakesOfOthersAreLeftAlone) {
   EXPECT_EQ(outcome(open, policies), "DeletedNetworkPolicy c-workers-g; ");
 }
 
+TEST(NetworkPolicies, WhatGoesByItselfIsWaitedFor) {
+  for (const bool deleting : {false, true}) {
+    auto policies = made(fenced());
+    auto going = *policies[0];
+    going.spec = JsonObject{};
+    if (deleting)
+      going.meta.deleting = raycluster::testing::kNow;
+    else
+      going.meta.owners[0].uid = "of-an-earlier-cluster";
+    policies[0] = std::make_shared<const kube::SpecView>(going);
+    EXPECT_EQ(outcome(fenced(), policies), "") << deleting;
+  }
+}
+
+struct StoredCase {
+  const char* name;
+  const char* written;  // a custom rule, as users write it
+  const char* stored;   // and as the API server keeps it
+};
+const StoredCase kStored[] = {
+    {"ProtocolIsFilledIn", R"({"ports":[{"port":53}]})",
+     R"({"ports":[{"port":53,"protocol":"TCP"}]})"},
+    {"OtherProtocolsStay", R"({"ports":[{"port":53,"protocol":"UDP"}]})",
+     R"({"ports":[{"port":53,"protocol":"UDP"}]})"},
+    {"EmptyListsAreLeftOut", R"({"from":[],"ports":null})", "{}"},
+    {"EmptySelectorsStay",
+     R"({"from":[{"namespaceSelector":{},"podSelector":{"matchLabels":{}}}]})",
+     R"({"from":[{"namespaceSelector":{},"podSelector":{}}]})"},
+    {"NoExceptions", R"({"from":[{"ipBlock":{"cidr":"10.0.0.0/8","except":[]}}]})",
+     R"({"from":[{"ipBlock":{"cidr":"10.0.0.0/8"}}]})"},
+};
+class StoredPolicy : public testing::TestWithParam<StoredCase> {};
+TEST_P(StoredPolicy, IsNoChange) {
+  auto cluster = fenced();
+  cluster.spec.networkPolicy->head = ray::NetworkPolicyRules{};
+  auto& rules = cluster.spec.networkPolicy->head->ingressRules;
+  rules = JsonArray{parse_json(GetParam().stored).value()};
+  const auto stored = made(cluster);
+  rules = JsonArray{parse_json(GetParam().written).value()};
+  EXPECT_EQ(outcome(cluster, stored), "");
+}
+INSTANTIATE_TEST_SUITE_P(, StoredPolicy, testing::ValuesIn(kStored),
+                         [](const auto& row) { return row.param.name; });
+
 }  // namespace
 }  // namespace manta::controllers::networkpolicy
