@@ -63,6 +63,12 @@ bool is_head(const kube::ObjectMeta* before, const kube::ObjectMeta* after) {
   return (after ? after : before)->label(ray::kLabelNodeType) == ray::kNodeTypeHead;
 }
 
+// Whoever deletes a finished RayJob's PodGroup wants it gone; that of another may have been in the
+// way.
+bool is_no_own_end(const kube::ObjectMeta* before, const kube::ObjectMeta* after) {
+  return after || kube::owner_of_kind(ray::kRayJobs)(*before).empty();
+}
+
 kube::ControllerSpec job_controller(World& world, const controllers::Settings& settings) {
   const auto owner = kube::owner_of_kind(ray::kRayJobs);
   const auto of_cluster = [&world](const kube::ObjectMeta& meta) {
@@ -95,7 +101,7 @@ kube::ControllerSpec job_controller(World& world, const controllers::Settings& s
                         }}},
   };
   if (world.pod_groups)
-    spec.watches.push_back({&*world.pod_groups, gangs_of(world, ray::kRayJobs)});
+    spec.watches.push_back({&*world.pod_groups, gangs_of(world, ray::kRayJobs), is_no_own_end});
   return spec;
 }
 
