@@ -158,6 +158,14 @@ void add_synthesized(const RootRequest& r, const ImageUser& user, ContainerRoot&
     root.files.push_back({path, ""});
 }
 
+bool has_bash(const ImageRoot& image) {
+  const auto& root = image.kind == ImageRoot::Kind::Root ? image.root : std::string();
+  std::error_code error;
+  for (const char* path : {"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"})
+    if (fs::exists(root + path, error)) return true;
+  return false;
+}
+
 void add_path(const RootRequest& r, bool stand_in, ContainerRoot& out) {
   std::vector<std::string> path;
   if (!r.image.venv.empty()) path.push_back(r.image.venv + "/bin");
@@ -193,6 +201,9 @@ Result<ContainerRoot> build_container_root(const RootRequest& r) {
   if (stand_in)
     out.mounts.push_back(
         {.source = r.executable, .target = fmt::format("{}/wget", kToolFolder), .read_only = true});
+  // Ray starts its workers by way of bash, with nothing that sh would not understand.
+  if (stand_in && !has_bash(r.image))
+    root.links.push_back({fmt::format("{}/bash", kToolFolder), "/bin/sh"});
   add_path(r, stand_in, out);
   const bool is_root = out.credentials.uid == 0 && !out.credentials.keep_ids;
   out.env["HOME"] =
