@@ -57,6 +57,7 @@ class Reflector {
         continue;
       }
       backoff_.reset();
+      last_error_.clear();
       co_await watch_on();
     }
   }
@@ -154,10 +155,13 @@ class Reflector {
     return true;
   }
 
-  void report(std::string_view doing, const Error& error) const {
+  // Told once, not at each attempt, until a list succeeds or the reason is another.
+  void report(std::string_view doing, const Error& error) {
     if (error.code == ErrorCode::Cancelled) return;  // we stop
-    log::warn("cannot follow a resource, trying again",
-              {{"resource", cache_.resource().plural}, {"doing", doing}, {"error", error.message}});
+    const bool known = std::exchange(last_error_, error.message) == error.message;
+    (known ? &log::debug : &log::warn)(
+        "cannot follow a resource, trying again",
+        {{"resource", cache_.resource().plural}, {"doing", doing}, {"error", error.message}});
   }
 
   Loop& loop_;
@@ -167,6 +171,7 @@ class Reflector {
   Backoff backoff_;
   std::stop_token stop_;
   std::string revision_ = {};
+  std::string last_error_ = {};
 };
 
 }  // namespace

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 namespace manta::operator_ {
 namespace {
 
@@ -42,7 +45,9 @@ class Reader {
   void whole(std::string_view key, int& target) {
     if (const auto* value = get(key)) {
       if (!value->is_int64()) return fail(wrong_type(key, *value, "int"));
-      target = static_cast<int>(value->get_int64());
+      // What is larger is as good as the largest.
+      target = static_cast<int>(std::clamp<std::int64_t>(
+          value->get_int64(), std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
     }
   }
   void number(std::string_view key, double& target) {

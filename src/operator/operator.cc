@@ -172,7 +172,15 @@ struct Unit {
     if (world.policies) runtime.add(policy_controller(world, options.settings));
     if (world.cron_jobs) runtime.add(cron_job_controller(world, options.settings));
   }
+  kube::RuntimeObserver* observer_of(Loop& loop, const OperatorOptions& options) {
+    if (!options.durations) return options.observer;
+    return &durations.emplace(
+        world.clusters, world.jobs, *options.durations, [&loop] { return loop.now(); },
+        options.observer);
+  }
+
   World world;
+  std::optional<DurationWatch> durations = {};
   kube::Runtime runtime;
 };
 
@@ -185,15 +193,7 @@ struct Operator::Impl {
         random(r),
         options(std::move(o)),
         ledger(outside),
-  kube::RuntimeObserver* observer_of(Loop& loop, const OperatorOptions& options) {
-    if (!options.durations) return options.observer;
-    return &durations.emplace(
-        world.clusters, world.jobs, *options.durations, [&loop] { return loop.now(); },
-        options.observer);
-  }
-
         events(l, a, r, "kuberay-operator", options.reporting_instance) {
-  std::optional<DurationWatch> durations = {};
     for (const auto& namespace_ : options.namespaces)
       units.push_back(std::make_unique<Unit>(l, a, ledger, events, r, namespace_, options));
   }
@@ -245,19 +245,20 @@ bool Operator::synced() const {
   return true;
 }
 
+std::vector<std::string> Operator::unsynced() const {
+  std::vector<std::string> names;
+  for (const auto& unit : impl_->units)
+    for (const auto* cache : unit->world.caches.all())
+      if (!cache->synced()) names.push_back(cache->resource().plural);
+  return names;
+}
+
 bool Operator::idle() const {
   for (const auto& unit : impl_->units)
     if (!unit->runtime.idle()) return false;
   return true;
 }
 
-std::optional<std::string> Operator::token_of(const kube::ObjectKey& secret) const {
-  for (const auto& unit : impl_->units)
-    if (const auto found = unit->world.secrets.get(secret)) return found->auth_token;
-  return std::nullopt;
-}
-
-}  // namespace manta::operator_
 RayObjects Operator::ray_objects() const {
   RayObjects all;
   const auto add = [](auto& to, auto from) { to.insert(to.end(), from.begin(), from.end()); };
@@ -269,3 +270,10 @@ RayObjects Operator::ray_objects() const {
   return all;
 }
 
+std::optional<std::string> Operator::token_of(const kube::ObjectKey& secret) const {
+  for (const auto& unit : impl_->units)
+    if (const auto found = unit->world.secrets.get(secret)) return found->auth_token;
+  return std::nullopt;
+}
+
+}  // namespace manta::operator_

@@ -44,6 +44,8 @@ class Operator {
   Task<void> run(std::stop_token stop);
 
   bool synced() const;
+  /// The resources whose caches have no first list yet.
+  std::vector<std::string> unsynced() const;
   /// True when nothing is planned, in flight or due at once.
   bool idle() const;
   /// What the caches hold now, for the metrics.

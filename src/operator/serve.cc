@@ -4,6 +4,7 @@
 #include "kube/http_client.h"
 #include "kube/leader_election.h"
 #include "operator/crd_check.h"
+#include "operator/dashboard_fetch.h"
 #include "operator/metrics/controller_metrics.h"
 #include "operator/metrics/exposition.h"
 #include "operator/metrics/process_metrics.h"
@@ -14,6 +15,7 @@
 #include "operator/webhooks/webhook_server.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <array>
@@ -35,27 +37,6 @@ std::string fresh_seed(Random& random) {
   std::string seed;
   for (int i = 0; i < 4; ++i) seed += fmt::format("{:016x}", random.next());
   return seed;
-}
-
-using MayWrite = std::function<bool()>;
-
-HttpFetch fetch_over(kube::HttpClient& client, MayWrite may_write) {
-  return [&client, may_write = std::move(may_write)](
-             std::string host, kube::RawRequest request) -> Task<Result<kube::RawResponse>> {
-    if (request.method != "GET" && !may_write())
-      co_return failed(ErrorCode::Unavailable, "not the leader any more");
-    kube::HttpRequest http{.method = request.method,
-                           .url = fmt::format("http://{}{}", host, request.path),
-                           .body = std::move(request.body),
-                           .timeout = request.timeout,
-                           .max_bytes = request.max_bytes};
-    for (auto& [name, value] : request.headers) http.headers.emplace_back(name, value);
-    auto answer = co_await client.request(std::move(http));
-    if (!answer) co_return std::unexpected(answer.error());
-    kube::RawResponse out{.status = answer->status, .body = std::move(answer->body)};
-    for (auto& [name, value] : answer->headers) out.headers.emplace(name, value);
-    co_return out;
-  };
 }
 
 struct Listeners {
@@ -123,11 +104,29 @@ Task<Started<>> check_stored_crds(AsioLoop& loop, kube::Api& api, const Assignme
   co_return Started<>{};
 }
 
+constexpr std::chrono::minutes kSyncLimit{2};
+
+// An operator that cannot see what it should work on is of no use, and a process that ends is
+// noticed: a missing right, most often.
+void expect_sync(AsioLoop& loop, const Operator& op) {
+  loop.after(kSyncLimit, [&op] {
+    if (op.synced()) return;
+    log::error("problem running manager",
+               {{"logger", "setup"},
+                {"error", fmt::format("timed out waiting for caches to be synced: {}",
+                                      fmt::join(op.unsynced(), ", "))}});
+    std::_Exit(1);
+  });
+}
+
 // Watches at once, so that a new leader knows the world already; acts while it is the leader.
 Task<void> lead(AsioLoop& loop, kube::LeaderElection& election, Operator& op,
                 std::stop_token stop) {
   Scope scope(loop);
-  election.on_started = [&] { scope.spawn("work", op.work(stop)); };
+  election.on_started = [&] {
+    expect_sync(loop, op);
+    scope.spawn("work", op.work(stop));
+  };
   election.on_lost = [] {
     // Another may be writing already: nothing of ours may follow.
     log::error("problem running manager", {{"logger", "setup"}, {"error", "leader election lost"}});
@@ -154,7 +153,9 @@ Task<Started<>> serve(AsioLoop& loop, kube::Api& api, const RestMetrics& request
         loop, api, random,
         kube::LeaseOptions{.lease = {assignment.election_namespace, kLeaseName},
                            .identity = fmt::format("{}_{}", host_name(), random_uuid(random))});
-  const MayWrite may_write = [&election] { return !election || election->is_leader(); };
+  const std::function<bool()> may_write = [&election] {
+    return !election || election->is_leader();
+  };
 
   ControllerMetrics controllers(clock, std::max(1, options.reconcile_concurrency));
   RayDurations durations;
@@ -199,10 +200,12 @@ Task<Started<>> serve(AsioLoop& loop, kube::Api& api, const RestMetrics& request
       durations.write_to(page);
     });
   log::info("starting manager", {{"logger", "setup"}});
-  if (election)
+  if (election) {
     co_await lead(loop, *election, op, stop.get_token());
-  else
+  } else {
+    expect_sync(loop, op);
     co_await op.run(stop.get_token());
+  }
   co_return Started<>{};
 }
 

@@ -265,7 +265,7 @@ def test_webhooks(lab, tmp_path):
         assert done.returncode == 0, done.stderr
     for name, (document, text) in REFUSED.items():
         done = dry(document)
-        assert done.returncode != 0 and "denied the request" in done.stderr and text in done.stderr, (name, done.stderr)
+        assert done.returncode != 0 and "is invalid" in done.stderr and text in done.stderr, (name, done.stderr)
     assert "spec.workerGroupSpecs[1]" in dry(REFUSED["equal groups"][0]).stderr
 
     lab.apply(cluster("c"))

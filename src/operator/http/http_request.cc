@@ -1,5 +1,7 @@
 #include "operator/http/http_request.h"
 
+#include "base/text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,12 +31,6 @@ std::string lower(std::string_view text) {
   for (char& c : out)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
   return out;
-}
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 Result<ServedRequest> read_first_line(std::string_view line) {
@@ -120,7 +116,8 @@ std::string_view ServedRequest::query() const {
 Result<std::optional<ServedRequest>> RequestReader::next() {
   if (!head_) {
     const auto end = buffer_.find("\r\n\r\n", scanned_ > 3 ? scanned_ - 3 : 0);
-    if (std::min(end, buffer_.size()) > limits_.head)
+    // Without its end in sight the head has all but the last three bytes, at least.
+    if (end == std::string::npos ? buffer_.size() > limits_.head + 3 : end > limits_.head)
       return refused(431, fmt::format("the head may have {} bytes", limits_.head));
     if (end == std::string::npos) {
       scanned_ = buffer_.size();

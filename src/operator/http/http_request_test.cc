@@ -57,6 +57,26 @@ TEST_P(Requests, Row) { EXPECT_EQ(outcome(GetParam().bytes), GetParam().want); }
 INSTANTIATE_TEST_SUITE_P(, Requests, testing::ValuesIn(kCases),
                          [](auto& c) { return c.param.name; });
 
+// However the network cuts a head that is just as long as it may be.
+TEST(RequestReader, TakesTheLongestHeadByteByByte) {
+  const auto head = "GET /" + std::string(186, 'a') + " HTTP/1.1";
+  ASSERT_EQ(head.size(), 200u);
+  for (const bool longer : {false, true}) {
+    RequestReader reader({.head = longer ? 199u : 200u});
+    std::optional<int> refused;
+    bool taken = false;
+    for (const char byte : head + "\r\n\r\n") {
+      reader.feed({&byte, 1});
+      const auto request = reader.next();
+      if (!request) refused = request.error().http_status;
+      if (!request) break;
+      taken |= request->has_value();
+    }
+    EXPECT_EQ(taken, !longer);
+    EXPECT_EQ(refused, longer ? std::optional(431) : std::nullopt);
+  }
+}
+
 TEST(ServedRequest, HasHeadersByLowerCaseName) {
   RequestReader reader({});
   reader.feed("GET /a?b=c HTTP/1.1\r\nAccept:  text/plain \r\nACCEPT: */*\r\n\r\n");

@@ -53,26 +53,20 @@ Result<Causes> check_cluster(const Json& object) {
   return causes;
 }
 
-Result<Causes> check_job(const Json& object) {
-  const auto job = ray::parse_ray_job(object);
-  if (!job) return failed(job.error());
+template <class Object>
+Result<Causes> check_metadata(const Result<Object>& object,
+                              Result<void> (*validate)(const kube::ObjectMeta& meta)) {
+  if (!object) return failed(object.error());
   Causes causes;
-  check_name(causes, job->meta, ray::validate_job_metadata(job->meta));
-  return causes;
-}
-
-Result<Causes> check_service(const Json& object) {
-  const auto service = ray::parse_ray_service(object);
-  if (!service) return failed(service.error());
-  Causes causes;
-  check_name(causes, service->meta, ray::validate_service_metadata(service->meta));
+  check_name(causes, object->meta, validate(object->meta));
   return causes;
 }
 
 Result<Causes> check(std::string_view kind, const Json& object) {
   if (kind == ray::kRayClusters.kind) return check_cluster(object);
-  if (kind == ray::kRayJobs.kind) return check_job(object);
-  return check_service(object);
+  if (kind == ray::kRayJobs.kind)
+    return check_metadata(ray::parse_ray_job(object), ray::validate_job_metadata);
+  return check_metadata(ray::parse_ray_service(object), ray::validate_service_metadata);
 }
 
 Error denial(std::string_view kind, std::string_view name, Causes causes) {

@@ -1,0 +1,83 @@
+#include "operator/dashboard_fetch.h"
+
+#include "kube/http_test_server.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace manta::operator_ {
+namespace {
+
+struct NoApi final : kube::Api {
+  Task<Result<kube::Response>> call(kube::Request) override { co_return kube::Response{}; }
+  Task<Result<void>> watch(kube::WatchRequest, WatchSink, std::stop_token) override {
+    co_return Result<void>{};
+  }
+  Task<Result<kube::RawResponse>> raw(kube::RawRequest) override { co_return kube::RawResponse{}; }
+};
+
+// What a job's state is when Ray's dashboard answers these bytes.
+Result<Json> job_info(kube::TestServer& server, bool may_write = true,
+                      std::string_view op = "job-info") {
+  AsioLoop loop;
+  kube::HttpClient client(loop, {});
+  NoApi api;
+  RayDashboard dashboard(
+      fetch_over(client, [may_write] { return may_write; }), api,
+      [](const kube::ObjectKey&) { return std::optional<std::string>(); }, false);
+  const auto host = server.url("").substr(std::string_view("http://").size());
+  return run_to_end(loop, dashboard.call("ray-dashboard",
+                                         JsonObject{{"op", op}, {"host", host}, {"job_id", "id"}}));
+}
+
+std::string chunk(const std::string& text) {
+  return fmt::format("{:x}\r\n{}\r\n", text.size(), text);
+}
+
+struct Case {
+  const char* name;
+  std::string bytes;
+};
+std::vector<Case> hostile() {
+  const std::string ok = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
+  std::string chunked = ok + "Transfer-Encoding: chunked\r\n\r\n";
+  for (int i = 0; i < 40; ++i) chunked += chunk(std::string(64 << 10, ' '));
+  std::string headers = "HTTP/1.1 200 OK\r\n";
+  for (int i = 0; i < 100'000; ++i) headers += "A: b\r\n";
+  return {
+      {"TenGibibytesAnnounced", ok + "Content-Length: 10737418240\r\n\r\n{"},
+      {"EndlessChunks", chunked},
+      {"HeadersWithoutEnd", headers},
+      {"PackedBody", ok + "Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08"
+                          "x"},
+      {"Redirect",
+       "HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n"},
+  };
+}
+class SEC_07 : public testing::TestWithParam<Case> {};
+TEST_P(SEC_07, Row) {
+  std::atomic<int> asked = 0;
+  kube::TestServer server([&](const std::string&) -> kube::TestServer::Reply {
+    ++asked;
+    return {GetParam().bytes, true};
+  });
+  const auto answer = job_info(server);
+  ASSERT_FALSE(answer) << dump_json(*answer);
+  EXPECT_NE(answer.error().code, ErrorCode::NotFound);  // which would mean: no such job
+  EXPECT_LT(answer.error().message.size(), 2000u);
+  EXPECT_LE(asked, 2);  // nobody went where it points
+}
+INSTANTIATE_TEST_SUITE_P(, SEC_07, testing::ValuesIn(hostile()),
+                         [](auto& c) { return c.param.name; });
+
+TEST(DashboardFetch, OnlyReadsForOneThatLeadsNoMore) {
+  kube::TestServer server([](const std::string&) -> kube::TestServer::Reply {
+    return {kube::TestServer::ok(R"({"status":"RUNNING","stopped":true})")};
+  });
+  EXPECT_TRUE(job_info(server, false));
+  EXPECT_EQ(job_info(server, false, "stop-job").error().code, ErrorCode::Unavailable);
+  EXPECT_TRUE(job_info(server, true, "stop-job"));
+}
+
+}  // namespace
+}  // namespace manta::operator_
