@@ -40,6 +40,13 @@ TEST(RayJob, RunsToItsEndAndItsClusterGoes) {
   world.expect_rest();
 }
 
+// Found by the simulator: Ray was asked before the submission and not again until the end.
+TEST(RayJob, AJobOfASecondIsNotTakenForOneThatNeverWas) {
+  World world({.jobs_take = 1s});
+  world.apply(kJob).run_until(job_is("j", "Complete")).settle();
+  EXPECT_EQ(state_of(world), "Complete/SUCCEEDED/");
+}
+
 TEST(RayJob, AFailingJobIsFailedWithAppFailed) {
   World world;
   world.apply(kJob).run_until(ray_job_is("j", "RUNNING"));

@@ -3,6 +3,7 @@
 #include "controllers/rayjob/dashboard.h"
 #include "controllers/rayjob/deadlines.h"
 #include "controllers/rayjob/notices.h"
+#include "controllers/rayjob/obstacles.h"
 #include "controllers/rayjob/states.h"
 #include "controllers/rayjob/submitter.h"
 
@@ -22,6 +23,19 @@ void arm_check_timer(Draft& draft) {
   draft.look_at(*draft.status.jobStatusCheckFailureStartTime + draft.settings.job_check_timeout);
 }
 
+// The submitter ends when its job does, and Ray was asked before that: only a newer answer tells a
+// failed job from a failed submission, and a job that ended between two questions from one that
+// never was.
+bool awaits_last_word(Draft& draft, const SubmitterState& submitter) {
+  // A node's clock may run ahead of ours: no newer answer would ever be new enough.
+  if (!submitter.finished || *submitter.finished > draft.now()) return false;
+  const auto fact = draft.context.facts.find(kJobInfoFact);
+  // Conditions tell whole seconds.
+  const bool newer = fact != draft.context.facts.end() &&
+                     fact->second.at >= *submitter.finished + std::chrono::seconds{1};
+  return !newer && !draft.has_come(*submitter.finished + kLastWord);
+}
+
 // Ray does not know the job.
 void handle_unknown_job(Draft& draft, const SubmitterState& submitter) {
   if (submission_mode(draft.spec()) == Mode::Http) {
@@ -35,7 +49,7 @@ void handle_unknown_job(Draft& draft, const SubmitterState& submitter) {
     if (submit) draft.plan.stage().push_back(std::move(*submit));
     return;
   }
-  if (submitter.finished)
+  if (submitter.finished && !awaits_last_word(draft, submitter))
     draft.fail(kAppFailed, "Submitter completed but Ray job not found in RayCluster.");
 }
 
@@ -65,18 +79,6 @@ void handle_job_info(Draft& draft, const JobInfo& info, const SubmitterState& su
   take_notice_back(draft, kSubmitterEnded);
   draft.move_to(info.status == "FAILED" ? "Failed" : "Complete");
   if (info.status == "FAILED") draft.status.reason = kAppFailed;
-}
-
-// The submitter fails when its job does, and Ray was asked before that: only a newer answer tells a
-// failed job from a failed submission.
-bool awaits_last_word(Draft& draft, const SubmitterState& submitter) {
-  // A node's clock may run ahead of ours: no newer answer would ever be new enough.
-  if (!submitter.finished || *submitter.finished > draft.now()) return false;
-  const auto fact = draft.context.facts.find(kJobInfoFact);
-  // Conditions tell whole seconds.
-  const bool newer = fact != draft.context.facts.end() &&
-                     fact->second.at >= *submitter.finished + std::chrono::seconds{1};
-  return !newer && !draft.has_come(*submitter.finished + kLastWord);
 }
 
 // The submitter ended well and Ray says that the job goes on: a log stream that broke, say. RJ-05
@@ -136,6 +138,7 @@ void plan_running(Draft& draft) {
     handle_unknown_job(draft, submitter);
   else
     arm_check_timer(draft);
+  note_submitter_trouble(draft);
   const bool ended = info && is_terminal_job(info->status);
   if (submitter.finished && !submitter.failure && !ended &&
       (info || draft.settings.job_grace_is_set) && draft.status.jobDeploymentStatus == "Running")
