@@ -3,6 +3,8 @@
 SHELL := /bin/bash
 BUILD := build
 JOBS ?= $(shell nproc)
+SEEDS ?= 2000
+FIRST ?= 1
 
 help:      ## this list
 	@grep -E '^[a-z-]+: .*## |^[a-z-]+:  *## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -19,6 +21,10 @@ run: build ## a real RayJob on this machine, from nothing to SUCCEEDED
 test: build ## unit, integration and end-to-end tests
 	@tools/test.sh
 
+sim: setup ## SEEDS runs of the operator with everything that goes wrong (src/sim); FIRST=K: from seed K on
+	@tools/build.sh release manta-sim
+	@$(BUILD)/bin/manta-sim --seeds $(SEEDS) --first $(FIRST)
+
 bench: build ## the measurements of bench/RESULTS.md
 	@bench/run.sh
 
@@ -34,4 +40,4 @@ lint:      ## formatting, house rules, clang-tidy (LINT_ALL=1: every file, else 
 clean:     ## remove build products (not the caches)
 	@rm -rf $(BUILD)
 
-.PHONY: help setup build run test bench crds fmt lint clean
+.PHONY: help setup build run test sim bench crds fmt lint clean

@@ -77,7 +77,8 @@ Json Kubelet::running_status(const Json& pod) {
 }
 
 Task<void> Kubelet::start(Json pod) {
-  if (!co_await sleep(loop_, kTakes, scope_.stop_token())) co_return;
+  const auto takes = start_takes ? start_takes(pod) : kTakes;
+  if (!co_await sleep(loop_, takes, scope_.stop_token())) co_return;
   kube::Request bind{.verb = kube::Verb::Create,
                      .resource = kube::kPods,
                      .namespace_ = std::string(string_at(pod, {"metadata", "namespace"})),
@@ -145,27 +146,29 @@ void Kubelet::finish(const std::string& pod, int exit_code) {
                                                {"containerStatuses", std::move(containers)}}));
 }
 
-void Kubelet::unready(const std::string& pod) {
+void Kubelet::set_ready(const std::string& pod, bool ready) {
   const auto* found = mirror_.find("Pod", pod);
   MANTA_CHECK(found != nullptr);
-  scope_.spawn("unready",
-               set_status(pod, uid_of(*found),
-                          JsonObject{{"conditions",
-                                      JsonArray{JsonObject{{"type", "Ready"},
-                                                           {"status", "False"},
-                                                           {"reason", "ContainersNotReady"}}}}}));
+  JsonObject condition{{"type", "Ready"}, {"status", ready ? "True" : "False"}};
+  if (!ready) condition["reason"] = "ContainersNotReady";
+  scope_.spawn("set ready",
+               set_status(pod, uid_of(*found), JsonObject{{"conditions", JsonArray{condition}}}));
 }
 
 void Kubelet::end_container(const std::string& pod, const std::string& container,
-                            std::string reason) {
+                            std::string reason, int exit_code) {
   const auto* found = mirror_.find("Pod", pod);
   MANTA_CHECK(found != nullptr);
   JsonArray statuses = array_at(*found, {"status", "containerStatuses"});
   for (auto& status : statuses)
     if (string_at(status, {"name"}) == container)
-      status = terminated(status, 137, reason, loop_.now());
+      status = terminated(status, exit_code, reason, loop_.now());
   scope_.spawn("end container", set_status(pod, uid_of(*found),
                                            JsonObject{{"containerStatuses", std::move(statuses)}}));
+}
+
+void Kubelet::unhang_all() {
+  for (const auto& pod : std::set(hung_)) unhang(pod);
 }
 
 void Kubelet::unhang(const std::string& pod) {

@@ -32,12 +32,17 @@ class Kubelet {
   void fail(const std::string& pod, std::string reason = {});
   void evict(const std::string& pod) { fail(pod, "Evicted"); }
   void finish(const std::string& pod, int exit_code);
-  void unready(const std::string& pod);
+  void unready(const std::string& pod) { set_ready(pod, false); }
+  void ready(const std::string& pod) { set_ready(pod, true); }
   /// The Ray container has ended but the Pod's phase stays Running.
-  void end_container(const std::string& pod, const std::string& container, std::string reason);
+  void end_container(const std::string& pod, const std::string& container, std::string reason,
+                     int exit_code = 137);
   void hang(const std::string& pod) { hung_.insert(pod); }
   void unhang(const std::string& pod);
+  void unhang_all();
 
+  /// How long a Pod takes to start; nothing: a second.
+  std::function<Duration(const Json& pod)> start_takes = {};
   /// Called when a Pod has become Running.
   std::function<void(const Json& pod)> on_running = {};
 
@@ -45,6 +50,7 @@ class Kubelet {
   bool stopped() const { return scope_.running() == 0; }
 
  private:
+  void set_ready(const std::string& pod, bool ready);
   void see(const Change& change);
   bool is_held(const Json& pod) const;
   Task<void> start(Json pod);

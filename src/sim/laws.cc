@@ -15,6 +15,7 @@ Laws::Laws(Mirror& mirror, const WriteLog& writes) : mirror_(mirror), writes_(wr
 void Laws::at_commit(const Change& change) {
   one_live_head(change);
   generation_never_goes_back(change);
+  status_is_of_this_spec(change);
 }
 
 void Laws::one_live_head(const Change& change) {
@@ -45,6 +46,20 @@ void Laws::generation_never_goes_back(const Change& change) {
                                   after));
 }
 
+// A status is planned from one version and written onto that version, or not at all.
+void Laws::status_is_of_this_spec(const Change& change) {
+  if (change.before.is_null() || change.after.is_null()) return;
+  const auto* before = find(change.before, {"status"});
+  const auto* after = find(change.after, {"status"});
+  if (!after || !find(*after, {"observedGeneration"}) || (before && *before == *after)) return;
+  const auto generation = int_at(change.after, {"metadata", "generation"});
+  const auto observed = int_at(*after, {"observedGeneration"});
+  if (observed != generation)
+    broken_.push_back(fmt::format("{} {}: a status of generation {} was written onto generation {}",
+                                  string_at(change.after, {"kind"}), name_of(change.after),
+                                  observed, generation));
+}
+
 void Laws::check_settled(bool events_may_be_lost) {
   owners_live();
   if (!events_may_be_lost) deletions_are_explained();
@@ -68,14 +83,18 @@ void Laws::deletions_are_explained() {
   for (const auto& write : writes_) {
     if (!write.done) continue;
     std::string named;
-    if (write.verb == kube::Verb::Delete)
+    if (write.verb == kube::Verb::Delete) {
+      if (write.kind == "RayJob") continue;  // one that its own rules delete
       named = write.key.to_string();
-    else if (write.verb == kube::Verb::DeleteCollection)
-      named = write.key.namespace_ + "/" +
-              write.selector.substr(write.selector.find('=') + 1,
-                                    write.selector.find(',') - write.selector.find('=') - 1);
-    else
+    } else if (write.verb == kube::Verb::DeleteCollection) {
+      const auto from = write.selector.find('=') + 1;
+      const auto cluster = write.selector.substr(from, write.selector.find(',') - from);
+      // A cluster that goes takes its Pods along.
+      if (!mirror_.find("RayCluster", cluster)) continue;
+      named = write.key.namespace_ + "/" + cluster;
+    } else {
       continue;
+    }
     if (std::ranges::none_of(
             notes, [&](const auto& note) { return note.find(named) != std::string::npos; }))
       broken_.push_back("no event tells of: " + write.to_string());

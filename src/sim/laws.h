@@ -7,6 +7,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace manta::sim {
@@ -18,11 +19,13 @@ class Laws {
   /// Every owner is there; every deletion has its event (unless a crash took the events along).
   void check_settled(bool events_may_be_lost);
   const std::vector<std::string>& broken() const { return broken_; }
+  std::vector<std::string> take_broken() { return std::exchange(broken_, {}); }
 
  private:
   void at_commit(const Change& change);
   void one_live_head(const Change& change);
   void generation_never_goes_back(const Change& change);
+  void status_is_of_this_spec(const Change& change);
   void owners_live();
   void deletions_are_explained();
 

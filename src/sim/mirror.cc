@@ -26,6 +26,8 @@ Mirror::Mirror(Loop& loop, local::Store& store) : loop_(loop) {
 }
 
 void Mirror::take(const local::StoreChange& change) {
+  // Nobody asks for them, and they are large.
+  if (change.key.find("/customresourcedefinitions/") != std::string::npos) return;
   Change seen{.at = loop_.now()};
   if (change.before) seen.before = *parse_json(*change.before);
   if (change.after) seen.after = *parse_json(*change.after);

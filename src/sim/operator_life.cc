@@ -42,7 +42,8 @@ WriteCall to_write_call(const kube::Request& request, Time now) {
           .verb = request.verb,
           .kind = request.resource.kind,
           .subresource = request.subresource,
-          .key = {request.namespace_, request.name},
+          .key = {request.namespace_,
+                  std::string(string_at(request.body, {"metadata", "name"}, request.name))},
           .uid = request.precondition_uid,
           .selector = request.label_selector};
 }

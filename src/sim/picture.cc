@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <regex>
+#include <string_view>
 
 namespace manta::sim {
 namespace {
@@ -15,6 +15,14 @@ namespace {
 using Renames = std::vector<std::pair<std::string, std::string>>;
 
 void add_derived_names(const Json& object, Renames& renames) {
+  if (const auto replica = string_at(object, {"metadata", "labels", ray::kLabelReplicaName});
+      !replica.empty())
+    renames.emplace_back(std::string(replica), "<replica>");
+  // Of a RayJob's cluster it is taken over generated names, too.
+  if (const auto hash =
+          string_at(object, {"metadata", "annotations", ray::kAnnotationRecreateHash});
+      !hash.empty())
+    renames.emplace_back(std::string(hash), "<hash>");
   if (string_at(object, {"kind"}) != "RayJob") return;
   for (const auto* field : {"jobId", "rayClusterName"})
     if (const auto name = string_at(object, {"status", field}); !name.empty())
@@ -27,22 +35,68 @@ void drop_run_dependent(Json& object) {
     metadata.erase(field);
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
+
+/// How much of the text's beginning fits a shape, in which x is a hex digit, 9 a digit, and all
+/// else itself; 0: it does not fit.
+std::size_t fits(std::string_view text, std::string_view shape) {
+  if (text.size() < shape.size()) return 0;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const char c = text[i];
+    if (shape[i] == 'x' ? !is_hex(c) : shape[i] == '9' ? !is_digit(c) : c != shape[i]) return 0;
+  }
+  return shape.size();
+}
+
+std::size_t time_at(std::string_view text) {
+  auto length = fits(text, "9999-99-99T99:99:99");
+  if (length == 0) return 0;
+  if (length < text.size() && text[length] == '.')
+    for (++length; length < text.size() && is_digit(text[length]);) ++length;
+  return length < text.size() && text[length] == 'Z' ? length + 1 : 0;
+}
+
+std::size_t address_at(std::string_view text) {
+  if (!text.starts_with("10.")) return 0;
+  std::size_t length = 2;
+  for (int part = 0; part < 3; ++part) {
+    if (length >= text.size() || text[length] != '.') return 0;
+    const auto from = ++length;
+    while (length < text.size() && is_digit(text[length])) ++length;
+    if (length == from) return 0;
+  }
+  return length;
+}
+
 std::string without_chance(std::string text, const Renames& renames) {
   for (const auto& [name, stable] : renames)
     for (auto at = text.find(name); at != std::string::npos;
          at = text.find(name, at + stable.size()))
       text.replace(at, name.size(), stable);
-  static const std::regex kUid("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}");
-  static const std::regex kTime("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(\\.[0-9]+)?Z");
-  static const std::regex kAddress("\\b10\\.[0-9]+\\.[0-9]+\\.[0-9]+\\b");
-  text = std::regex_replace(text, kUid, "<uid>");
-  text = std::regex_replace(text, kTime, "<time>");
-  return std::regex_replace(text, kAddress, "<address>");
+  std::string out;
+  for (std::string_view rest = text; !rest.empty();) {
+    const bool within = !out.empty() && (is_hex(out.back()) || out.back() == '.');
+    if (const auto uid = within ? 0 : fits(rest, "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx")) {
+      out += "<uid>";
+      rest.remove_prefix(uid);
+    } else if (const auto time = within ? 0 : time_at(rest)) {
+      out += "<time>";
+      rest.remove_prefix(time);
+    } else if (const auto address = within ? 0 : address_at(rest)) {
+      out += "<address>";
+      rest.remove_prefix(address);
+    } else {
+      out += rest.front();
+      rest.remove_prefix(1);
+    }
+  }
+  return out;
 }
 
 }  // namespace
 
-std::vector<std::string> World::picture() const {
+std::vector<std::string> World::picture(const std::function<bool(const Json&)>& of) const {
   Renames renames;
   for (const auto& [name, base] : mirror_.generated()) renames.emplace_back(name, base + "*");
   for (const auto* object : mirror_.all()) add_derived_names(*object, renames);
@@ -54,6 +108,7 @@ std::vector<std::string> World::picture() const {
     if (kind == "Event" || kind == "Lease" || kind == "CustomResourceDefinition" ||
         kind == "Namespace")
       continue;
+    if (of && !of(*object)) continue;
     Json bare = *object;
     drop_run_dependent(bare);
     lines.push_back(without_chance(canonical_json(bare), renames));

@@ -26,6 +26,7 @@ void RayDashboardDouble::submit(const std::string& job_id, const std::string& he
 void RayDashboardDouble::set(const std::string& job_id, std::string status) {
   const auto found = jobs_.find(job_id);
   MANTA_CHECK(found != jobs_.end());
+  if (status == "SUCCEEDED") succeeded_.insert(job_id);
   if (has_ended(status)) found->second.ended = loop_.now();
   found->second.status = std::move(status);
 }
@@ -33,6 +34,11 @@ void RayDashboardDouble::set(const std::string& job_id, std::string status) {
 std::string RayDashboardDouble::status_of(const std::string& job_id) const {
   const auto found = jobs_.find(job_id);
   return found == jobs_.end() ? std::string() : found->second.status;
+}
+
+std::string RayDashboardDouble::head_with(const std::string& job_id) const {
+  const auto found = jobs_.find(job_id);
+  return found == jobs_.end() ? std::string() : found->second.head;
 }
 
 Json RayDashboardDouble::describe(const std::string& id, const Job& job) const {

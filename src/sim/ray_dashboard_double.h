@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,11 @@ class RayDashboardDouble final : public kube::Outside {
   /// Ids in the order in which Ray took them.
   const std::vector<std::string>& submissions() const { return submissions_; }
   const std::vector<std::string>& stops() const { return stops_; }
+  /// Ids of which it has ever said that they succeeded.
+  const std::set<std::string>& succeeded() const { return succeeded_; }
   std::uint64_t calls() const { return calls_; }
   std::string status_of(const std::string& job_id) const;
+  std::string head_with(const std::string& job_id) const;  // its uid; empty: no such job
   /// Called for each new job.
   std::function<void(const std::string& job_id)> on_submit = {};
 
@@ -52,6 +56,7 @@ class RayDashboardDouble final : public kube::Outside {
   std::map<std::string, Job> jobs_ = {};
   std::vector<std::string> submissions_ = {};
   std::vector<std::string> stops_ = {};
+  std::set<std::string> succeeded_ = {};
   std::uint64_t calls_ = 0;
 };
 

@@ -2,8 +2,8 @@
 
 #include "base/log.h"
 #include "operator/options.h"
-#include "ray/crd.h"
 #include "ray/labels.h"
+#include "sim/furniture.h"
 
 #include <fmt/format.h>
 
@@ -116,21 +116,18 @@ World::World(WorldOptions options)
       store_(std::move(*local::Store::open({}))),
       mirror_(loop_, *store_),
       laws_(mirror_, writes_),
-      server_(loop_, random_, *store_),
+      server_(loop_, random_, furnish(*store_)),
       door_(loop_, server_),
       kubelet_(loop_, server_, mirror_),
       ray_(loop_),
       tampered_ray_(options_.tamper_ray ? options_.tamper_ray(ray_) : nullptr),
-      controllers_(loop_, server_, random_,
-                   {.scheduling = false, .endpoints = false, .service_accounts = false}),
+      controllers_(
+          loop_, server_, random_,
+          {.scheduling = false, .endpoints = options_.endpoints, .service_accounts = false}),
       scope_(loop_),
       settings_(settings_for(options_)),
       processes_(static_cast<std::size_t>(options_.processes)) {
   log::set_level(log::Level::Error);  // stories tell themselves
-  for (auto& crd : ray::ray_crds()) {
-    const auto made = loop_.run(server_.create(kube::kCustomResourceDefinitions, crd.object));
-    MANTA_CHECK(made.has_value());
-  }
   kubelet_.on_running = [this](const Json& pod) { follow_submitter(pod); };
   ray_.head_of = [this](std::string_view service) { return ready_head_behind(service); };
   ray_.on_submit = [this](const std::string& id) {

@@ -38,11 +38,17 @@ struct WorldOptions {
   std::uint64_t seed = 1;
   std::map<std::string, std::string, std::less<>> environment = {};  // of the operator
   std::string feature_gates = {};
+  std::string batch_scheduler = {};
+  bool cert_manager = false;  // its types are served
   bool start_operator = true;
   /// Every submitted job ends SUCCEEDED by itself after this.
   std::optional<Duration> jobs_take = {};
+  /// EndpointSlices behind Services, as RayServices wait for them.
+  bool endpoints = false;
   /// Processes of the operator; several take turns by a Lease.
   int processes = 1;
+  /// Nobody is told of everything: events may be lost with what goes wrong.
+  bool events_may_be_lost = false;
   /// Stands between each process and the faults; nothing: the process calls on directly.
   std::function<std::unique_ptr<kube::Api>(kube::Api& wire)> tamper = {};
   /// Stands between the operator and Ray; nothing: it calls Ray directly.
@@ -100,6 +106,7 @@ class World {
   void stop_operator();
   void start_operator();
   int lives() const { return lives_; }
+  int processes() const { return options_.processes; }
   /// Of the process that holds the Lease, when there are several.
   std::string identity_of_leader() const;
 
@@ -129,13 +136,17 @@ class World {
   std::string submitter_pod(std::string_view job) const;
   /// A submitted job ends: its submitter Pod with it.
   void end_submitted(const std::string& job_id, std::string status);
+  /// The head that took it lives; else its submitter has lost it.
+  bool ray_has(const std::string& job_id) const;
+  /// Of a job that Ray has lost: it fails, as it fails that cannot submit.
+  void lose_submitted(const std::string& job_id);
   /// Each write of the operator before it is sent, with the sender's identity (when there are
   /// several processes).
   std::function<void(const std::string& sender, const kube::Request&)> before_write = {};
 
   /// All objects but Events, without what differs from run to run: random names, uids, times,
-  /// addresses, versions. Sorted.
-  std::vector<std::string> picture() const;
+  /// addresses, versions. Sorted. Only those that `of` picks, if given.
+  std::vector<std::string> picture(const std::function<bool(const Json&)>& of = {}) const;
   /// For people: every object's status, the last faults, the last writes.
   std::string describe() const;
 
@@ -147,6 +158,8 @@ class World {
   void revive();
   bool calm() const;
   void follow_submitter(const Json& pod);
+  void lose_submitter(const std::string& pod);
+  std::string job_behind(const Json& head) const;
   std::string head_of_job(std::string_view job) const;  // its uid
   std::string ready_head_behind(std::string_view service) const;
 

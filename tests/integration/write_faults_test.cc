@@ -20,6 +20,14 @@ namespace {
 using namespace std::chrono_literals;
 using kube::CallFault;
 
+// The state in Redis has to go before the RayCluster does.
+std::string cluster_with_redis() {
+  std::string yaml = kCluster;
+  const std::string_view before = "  headGroupSpec:";
+  return yaml.insert(yaml.find(before),
+                     "  gcsFaultToleranceOptions: {redisAddress: \"redis:6379\"}\n");
+}
+
 /// What a user does, from nothing to the end that is compared; and back to nothing.
 struct Life {
   const char* name;
@@ -59,6 +67,13 @@ const Life kLives[] = {
        EXPECT_FALSE(world.head("c").empty());
      },
      [](World& world) { world.remove("RayCluster", "c").settle(); }, 0},
+    {"RayClusterWithRedisGoes",
+     [](World& world) {
+       world.apply(cluster_with_redis()).run_until(cluster_is("c", "ready"), 1h);
+       world.remove("RayCluster", "c").run_until(is_gone("RayCluster", "c"), 1h).settle();
+       EXPECT_GE(world.mirror().created("Job"), 1) << "nobody has cleaned Redis";
+     },
+     [](World& world) { world.settle(); }, 0},
     {"RayJobToItsEnd",
      [](World& world) {
        world.apply(kJob).run_until(job_is("j", "Complete"), 1h).settle();

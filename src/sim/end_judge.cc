@@ -1,0 +1,120 @@
+#include "sim/end_judge.h"
+
+#include "ray/builders/resources.h"
+#include "ray/labels.h"
+#include "ray/spec_hash.h"
+#include "ray/types.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace manta::sim {
+namespace {
+
+std::int64_t ready_in(const World& world, const ray::RayCluster& cluster, std::string_view group) {
+  std::int64_t ready = 0;
+  for (const auto& name : world.workers(cluster.meta.key.name, group))
+    ready += condition_of(world.get("Pod", name), "Ready").starts_with("True");
+  return ready;
+}
+
+class Judgement {
+ public:
+  Judgement(const World& world, const Json& object, std::vector<std::string>& broken)
+      : world_(world),
+        object_(object),
+        cluster_(*ray::parse_ray_cluster(object)),
+        broken_(broken) {}
+
+  void judge() {
+    if (cluster_.meta.deleting) return complain("does not go");
+    const auto state = string_at(object_, {"status", "state"});
+    if (cluster_.spec.suspend.value_or(false)) {
+      if (state != "suspended") complain(fmt::format("is {} and should be suspended", state));
+      if (!pods().empty()) complain("is suspended and has Pods");
+      return;
+    }
+    if (state != "ready") complain(fmt::format("is {} and should be ready", state));
+    const auto head = world_.head(name());
+    if (head.empty()) complain("has no head");
+    const auto& strategy = cluster_.spec.upgradeStrategy;
+    if (strategy && strategy->type == "Recreate" &&
+        string_at(world_.get("Pod", head),
+                  {"metadata", "annotations", ray::kAnnotationRecreateHash}) !=
+            ray::recreate_hash(cluster_.spec))
+      complain("has a head of an older spec");
+    judge_groups();
+  }
+
+ private:
+  void judge_groups() {
+    std::int64_t all = 0;
+    for (const auto& group : cluster_.spec.workerGroupSpecs) {
+      const auto wanted = group.suspend.value_or(false) ? 0 : ray::desired_pods(group);
+      const auto live = static_cast<std::int64_t>(world_.workers(name(), group.groupName).size());
+      all += ready_in(world_, cluster_, group.groupName);
+      if (live != wanted)
+        complain(fmt::format("has {} live workers in group {} and should have {}", live,
+                             group.groupName, wanted));
+    }
+    if (const auto told = int_at(object_, {"status", "readyWorkerReplicas"}); told != all)
+      complain(fmt::format("has {} ready workers and tells of {}", all, told));
+  }
+
+  Mirror::Objects pods() const {
+    return world_.mirror().list("Pod", {{std::string(ray::kLabelCluster), name()}});
+  }
+  const std::string& name() const { return cluster_.meta.key.name; }
+  void complain(const std::string& what) {
+    broken_.push_back(fmt::format("at the end RayCluster {} {}", name(), what));
+  }
+
+  const World& world_;
+  const Json& object_;
+  ray::RayCluster cluster_;
+  std::vector<std::string>& broken_;
+};
+
+bool is_of_a_cluster(const World& world, const Json& object) {
+  const auto* owner = controller_of(object);
+  if (!owner) return string_at(object, {"kind"}) == "RayCluster";
+  const auto* parent = world.mirror().by_uid(string_at(*owner, {"uid"}));
+  return parent && is_of_a_cluster(world, *parent);
+}
+
+/// Which numbers were free when a worker was made depends on who had gone before.
+std::string without_history(std::string line) {
+  for (const std::string_view label : {ray::kLabelReplicaIndex, ray::kLabelHostIndex}) {
+    const auto at = line.find(label);
+    if (at == std::string::npos) continue;
+    const auto value = at + label.size() + 3;  // ":"
+    line.replace(value, line.find('"', value) - value, "*");
+  }
+  return line;
+}
+
+}  // namespace
+
+void judge_clusters_at_the_end(const World& world, std::vector<std::string>& broken) {
+  for (const auto* cluster : world.mirror().list("RayCluster"))
+    if (!controller_of(*cluster)) Judgement(world, *cluster, broken).judge();
+  for (const auto* pod : world.mirror().list("Pod")) {
+    const auto cluster = label_of(*pod, ray::kLabelCluster);
+    if (!cluster.empty() && !world.mirror().find("RayCluster", cluster))
+      broken.push_back(fmt::format("Pod {} has outlived RayCluster {}", name_of(*pod), cluster));
+  }
+}
+
+std::vector<std::string> picture_of_clusters(const World& world) {
+  auto lines = world.picture([&](const Json& object) {
+    // Whom the autoscaler named, and how often it wrote, is its history.
+    const bool autoscaled = bool_at(object, {"spec", "enableInTreeAutoscaling"});
+    return !autoscaled && is_of_a_cluster(world, object);
+  });
+  for (auto& line : lines) line = without_history(std::move(line));
+  std::ranges::sort(lines);
+  return lines;
+}
+
+}  // namespace manta::sim

@@ -1,0 +1,30 @@
+#include "sim/lying_ray.h"
+
+namespace manta::sim {
+namespace {
+
+constexpr double kShare = 0.1;
+
+}  // namespace
+
+Task<Result<Json>> LyingRay::call(std::string target, Json request) {
+  const auto question = dump_json(request);
+  const bool reads = string_at(request, {"op"}).starts_with("job");
+  auto answer = co_await ray_.call(std::move(target), std::move(request));
+  if (!reads || !answer) co_return answer;
+  const auto earlier = earlier_.try_emplace(question, *answer).first->second;
+  if (!lies_() || !dice_.chance(kShare)) co_return answer;
+  switch (dice_.between(0, 3)) {
+    case 0:
+      co_return failed(ErrorCode::NotFound, "Ray says that it does not know the job");
+    case 1:
+      co_return earlier;
+    case 2:
+      answer->as_object()["status"] = "DREAMING";
+      co_return answer;
+    default:
+      co_return Json("<html>502 Bad Gateway</html>");
+  }
+}
+
+}  // namespace manta::sim
