@@ -30,8 +30,14 @@ kube::Write update_gang_object(const kube::Resource& resource, const kube::SpecV
   return tell_failure(update(resource, changed, kGangLane), "Update", "update", changed.meta.key);
 }
 
-kube::Write delete_gang_object(const kube::Resource& resource, const kube::ObjectMeta& meta) {
-  return tell_failure(remove(resource, meta, kGangLane), "Delete", "delete", meta.key);
+kube::Write delete_gang_object(const kube::Resource& resource, const kube::ObjectMeta& meta,
+                               std::string_view why) {
+  auto write = tell_failure(remove(resource, meta, kGangLane), "Delete", "delete", meta.key);
+  write.why = why;
+  write.done_event =
+      normal(fmt::format("Deleted{}", resource.kind), "Delete",
+             fmt::format("Deleted {} {}: {}", resource.kind, meta.key.to_string(), why));
+  return write;
 }
 
 Belongs whose(const kube::ObjectMeta& live, const kube::ObjectMeta& owner, std::string_view kind) {

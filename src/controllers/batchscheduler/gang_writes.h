@@ -11,7 +11,8 @@ namespace manta::controllers::batchscheduler {
 /// by its ReplicaFailure condition: upstream says nothing, and no Pod appears. BS-05
 kube::Write create_gang_object(const kube::Resource& resource, Json body);
 kube::Write update_gang_object(const kube::Resource& resource, const kube::SpecView& changed);
-kube::Write delete_gang_object(const kube::Resource& resource, const kube::ObjectMeta& meta);
+kube::Write delete_gang_object(const kube::Resource& resource, const kube::ObjectMeta& meta,
+                               std::string_view why);
 
 /// Predecessors: of an owner of this name that is gone, so the garbage collector takes it away.
 enum class Belongs { Us, Nobody, Predecessor, Others };

@@ -89,13 +89,11 @@ void delete_pod_group(GangDecision& out, const kube::ObjectMeta& live, std::stri
     out.stages.push_back({std::move(release)});
   }
   if (live.deleting) return;
-  out.stages.push_back({delete_gang_object(kPodGroups, live)});
-  out.stages.back().back().why = why;
+  out.stages.push_back({delete_gang_object(kPodGroups, live, why)});
 }
 
 void delete_workload(GangDecision& out, const kube::ObjectMeta& live, std::string_view why) {
-  out.stages.push_back({delete_gang_object(kWorkloads, live)});
-  out.stages.back().back().why = why;
+  out.stages.push_back({delete_gang_object(kWorkloads, live, why)});
 }
 
 void sync_workload(GangDecision& out, const ray::RayCluster& cluster, std::int64_t members,
