@@ -35,7 +35,8 @@ struct Refusal {
 /// and tell plain from quoted scalars.
 class Builder final : public YAML::EventHandler {
  public:
-  explicit Builder(YamlDuplicates duplicates) : duplicates_(duplicates) {}
+  Builder(YamlDuplicates duplicates, YamlLetters letters)
+      : duplicates_(duplicates), letters_(letters) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     // yaml-cpp takes no step past a stray , ] or } and would offer it as a document for ever.
@@ -108,6 +109,10 @@ class Builder final : public YAML::EventHandler {
     if (!is_utf8(text)) throw Refusal{mark, "text that is no UTF-8"};
     if (tag == "!") return Json(text);  // quoted, or a block
     if (tag == "?" || tag.empty()) {
+      if (letters_ == YamlLetters::Booleans && text.size() == 1) {
+        const char letter = static_cast<char>(text[0] | 0x20);
+        if (letter == 'y' || letter == 'n') return Json(letter == 'y');
+      }
       auto value = yaml_detail::resolve_plain(text);
       if (!value) throw Refusal{mark, value.error().message};
       return std::move(*value);
@@ -195,6 +200,7 @@ class Builder final : public YAML::EventHandler {
   }
 
   YamlDuplicates duplicates_;
+  YamlLetters letters_;
   std::vector<Frame> frames_ = {};
   std::unordered_map<YAML::anchor_t, Sized> anchors_ = {};
   std::size_t expanded_ = 0;
@@ -208,11 +214,12 @@ std::unexpected<Error> bad(std::string message) {
 
 }  // namespace
 
-Result<std::vector<Json>> parse_yaml(std::string_view text, YamlDuplicates duplicates) {
+Result<std::vector<Json>> parse_yaml(std::string_view text, YamlDuplicates duplicates,
+                                     YamlLetters letters) {
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
-    Builder builder(duplicates);
+    Builder builder(duplicates, letters);
     std::vector<Json> documents;
     while (parser.HandleNextDocument(builder)) {
       auto document = builder.take();

@@ -49,6 +49,7 @@ struct ServiceGates {
   bool revive = false;                // RS-17
   bool tell_drift = false;            // RS-23
   bool inherit_service_meta = false;  // RS-27
+  bool fresh_status = false;          // SEEN-33
 };
 
 struct Settings {

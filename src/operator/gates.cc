@@ -60,6 +60,7 @@ constexpr Gate kGates[] = {
     {"RayServiceRevive", false, Stage::Ours},
     {"RayServiceTellDrift", false, Stage::Ours},
     {"RayServiceInheritServiceMeta", false, Stage::Ours},
+    {"RayServiceFreshStatus", false, Stage::Ours},
 };
 
 std::string_view trim(std::string_view text) {
@@ -148,7 +149,8 @@ void apply_gates(const Gates& gates, controllers::Settings& settings) {
   settings.service_gates = {.drop_unserved = on("RayServiceDropUnserved"),
                             .revive = on("RayServiceRevive"),
                             .tell_drift = on("RayServiceTellDrift"),
-                            .inherit_service_meta = on("RayServiceInheritServiceMeta")};
+                            .inherit_service_meta = on("RayServiceInheritServiceMeta"),
+                            .fresh_status = on("RayServiceFreshStatus")};
   settings.build.scoped_autoscaler_role = on("RayClusterScopedAutoscalerRole");
   settings.build.stable_selectors = on("RayClusterStableSelectors");
   settings.build.http_probes = on("RayClusterHttpProbes");

@@ -192,7 +192,7 @@ struct Operator::Impl {
         api(a),
         random(r),
         options(std::move(o)),
-        ledger(outside),
+        ledger(l, outside),
         events(l, a, r, "kuberay-operator", options.reporting_instance) {
     for (const auto& namespace_ : options.namespaces)
       units.push_back(std::make_unique<Unit>(l, a, ledger, events, r, namespace_, options));

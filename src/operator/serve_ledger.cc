@@ -26,7 +26,8 @@ void ServeLedger::note(std::string host, const Json& request) {
   const auto* config = find(request, {"config"});
   entries_.push_front({.host = host,
                        .config = config ? *config : Json(),
-                       .head = std::string(string_at(request, {"head"}))});
+                       .head = std::string(string_at(request, {"head"})),
+                       .at = loop_.now()});
   by_host_[std::move(host)] = entries_.begin();
   if (entries_.size() <= kept_) return;
   by_host_.erase(entries_.back().host);
@@ -38,8 +39,10 @@ void ServeLedger::tell(const std::string& host, Json& answer) {
   if (known == by_host_.end() || !answer.is_object()) return;
   Entry& entry = *known->second;
   if (!object_at(answer, {"applications"}).empty()) entry.listed = true;
-  answer.as_object()["submitted"] =
-      JsonObject{{"config", entry.config}, {"head", entry.head}, {"listed", entry.listed}};
+  answer.as_object()["submitted"] = JsonObject{{"config", entry.config},
+                                               {"head", entry.head},
+                                               {"at", entry.at.time_since_epoch().count()},
+                                               {"listed", entry.listed}};
 }
 
 }  // namespace manta::operator_

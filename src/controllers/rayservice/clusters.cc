@@ -1,5 +1,6 @@
 #include "controllers/rayservice/clusters.h"
 
+#include "controllers/rayservice/conditions.h"
 #include "controllers/writes.h"
 #include "ray/builders/children.h"
 #include "ray/builders/cluster_facts.h"
@@ -11,8 +12,6 @@
 namespace manta::controllers::rayservice {
 namespace {
 
-// When a cluster that nobody needs is to be deleted: outlives the operator's process. RS-09
-constexpr std::string_view kAnnotationDeleteAfter = "manta.ray.io/delete-after";
 constexpr std::chrono::seconds kDeletionDelay{60};
 constexpr std::string_view kKueueQueue = "kueue.x-k8s.io/queue-name";
 
@@ -36,10 +35,6 @@ void keep_replicas(Json& goal, const ray::RayCluster& cluster) {
   }
 }
 
-std::string next_second(Time instant) {
-  return format_rfc3339(std::chrono::ceil<std::chrono::seconds>(instant));
-}
-
 kube::Write annotate(const ray::RayCluster& cluster, std::string_view key, std::string value,
                      std::string_view why) {
   return {.kind = kube::WriteKind::Patch,
@@ -59,6 +54,40 @@ void set_update_events(kube::Write& write, std::string_view role) {
   write.failed_event =
       warning("FailedToUpdateRayCluster", "Update",
               fmt::format("Failed to update the {} RayCluster {}: {{error}}", role, key));
+}
+
+// The earliest creation of a cluster that is younger than this instant, if there is one.
+std::optional<Time> next_creation(const Draft& draft, Time after) {
+  std::optional<Time> next;
+  for (const auto& cluster : draft.seen.clusters)
+    if (const auto made = cluster->meta.created; made > after && (!next || made < *next))
+      next = made;
+  return next;
+}
+
+// Since when nobody needs a cluster, told by times that outlive the operator's process (RS-09): a
+// pending cluster is dropped when the next one is made, an active one when UpgradeInProgress ends.
+// Where an upgrade has begun since, and has overwritten that time, its beginning is taken.
+Time dangling_since(const Draft& draft, const ray::RayCluster& cluster) {
+  const auto last_write = draft.service().status.lastUpdateTime.value_or(cluster.meta.created);
+  const auto made = cluster.meta.created;
+  if (draft.active_name().empty() && draft.pending_name().empty()) return last_write;
+  if (draft.pending_name().empty()) {
+    const auto* upgrade = ray::find_condition(draft.status.conditions, kUpgradeInProgress);
+    const auto ended = upgrade ? upgrade->lastTransitionTime.value_or(last_write) : last_write;
+    return std::max(ended, next_creation(draft, made).value_or(ended));
+  }
+  const auto& active = draft.seen.active.cluster;
+  const bool was_active = active && made < active->meta.created;
+  return next_creation(draft, was_active ? active->meta.created : made).value_or(last_write);
+}
+
+// Made after the cluster that serves, it can only have waited its turn. RS-10
+bool never_served(const Draft& draft, const ray::RayCluster& cluster) {
+  if (!draft.settings.service_gates.drop_unserved || draft.incremental) return false;
+  if (draft.active_name().empty()) return !draft.pending_name().empty();
+  return draft.seen.active.exists() &&
+         cluster.meta.created > draft.seen.active.cluster->meta.created;
 }
 
 }  // namespace
@@ -163,15 +192,11 @@ bool delete_dangling(Draft& draft) {
     if (!all && (name == draft.active_name() || name == draft.pending_name())) continue;
     left = true;
     if (cluster->meta.deleting) continue;
-    if (!all) {
-      const auto due = parse_rfc3339(cluster->meta.annotation(kAnnotationDeleteAfter));
-      if (!due) {
-        draft.write(annotate(*cluster, kAnnotationDeleteAfter, next_second(draft.now() + delay),
-                             "the RayService no longer names it"));
-        continue;
-      }
-      if (!draft.has_come(*due)) continue;
-    }
+    // Stored times are whole seconds, cut off.
+    const auto rounding = std::chrono::seconds{delay.count() > 0 ? 1 : 0};
+    if (!all && !never_served(draft, *cluster) &&
+        !draft.has_come(dangling_since(draft, *cluster) + delay + rounding))
+      continue;
     auto write = deletion_of(*cluster, "");
     write.why = all ? "the RayService is deleted" : "nobody needs it any more";
     draft.write(std::move(write));

@@ -29,15 +29,21 @@ void refuse(Draft& draft, const Problem& problem) {
       warning(problem.reason, "Validate",
               fmt::format("{}: {}", draft.seen.key().to_string(), problem.message)));
   auto message = problem.message;
-  // SEEN-32
-  if (!draft.active_name().empty()) message += ". The last valid spec still serves";
+  if (!draft.active_name().empty()) {
+    // SEEN-32. Of one that never began nothing was observed either.
+    message += ". The last valid spec still serves";
+    draft.status.observedGeneration = draft.service().meta.generation;
+  }
   mark(draft, kReady, "False", kValidationFailed, std::move(message));
 }
 
 // Terminal: nothing but the clean-up goes on.
-bool has_timed_out(const Draft& draft) {
-  return !is_marked(draft.status, kReady) &&
-         reason_of(draft.status, kReady) == kInitializingTimeout;
+bool has_timed_out(Draft& draft) {
+  if (reason_of(draft.status, kReady) != kInitializingTimeout) return false;
+  const bool changed = draft.service().meta.generation != draft.status.observedGeneration;
+  if (!draft.settings.service_gates.revive || !changed) return true;
+  mark_initializing(draft, "RayService is initializing after its spec changed.");  // RS-17
+  return false;
 }
 
 }  // namespace

@@ -6,6 +6,8 @@ namespace manta::controllers::rayservice {
 namespace {
 
 constexpr std::int32_t kAll = 100;
+// Between traffic that moved and the next move of capacity; upstream looks that often.
+constexpr std::chrono::seconds kPause{2};
 
 bool both_exist(const RolloutSeen& seen) { return seen.active_exists && seen.pending_exists; }
 
@@ -184,7 +186,9 @@ Shares want_shares(const Rollout& rollout, const RolloutSeen& seen) {
     shares.pending.capacity = 0;  // it has none, and nobody is there to be told
     return shares;
   }
-  if (seen.gateway_ready) step_capacity(rollout, seen, shares);
+  const auto step_at = next_step(rollout);
+  if (seen.gateway_ready && !seen.just_told && (!step_at || seen.now >= *step_at))
+    step_capacity(rollout, seen, shares);
   return shares;
 }
 
@@ -193,6 +197,12 @@ std::optional<Time> next_shift(const Rollout& rollout, const RolloutSeen& seen) 
       rollout.rolling_back ? rollout.shares.active.moved : rollout.shares.pending.moved;
   if (!moved) return std::nullopt;
   return *moved + seen.interval;
+}
+
+std::optional<Time> next_step(const Rollout& rollout) {
+  const auto& [active, pending] = rollout.shares;
+  if (!active.moved && !pending.moved) return std::nullopt;
+  return std::max(active.moved.value_or(Time{}), pending.moved.value_or(Time{})) + kPause;
 }
 
 }  // namespace manta::controllers::rayservice

@@ -51,6 +51,7 @@ struct RolloutSeen {
   bool may_replace = true;
   bool incremental = false;
   bool gateway_ready = false;  // and the route
+  bool just_told = false;      // Serve of one of them may not have taken in the last request yet
   std::int32_t surge = 100;
   std::int32_t step = 100;
   Duration interval = {};
@@ -79,5 +80,7 @@ Shares want_shares(const Rollout& rollout, const RolloutSeen& seen);
 
 /// When traffic may move again, if that is all it waits for.
 std::optional<Time> next_shift(const Rollout& rollout, const RolloutSeen& seen);
+/// When capacity may move again after traffic has.
+std::optional<Time> next_step(const Rollout& rollout);
 
 }  // namespace manta::controllers::rayservice

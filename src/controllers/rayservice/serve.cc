@@ -13,6 +13,8 @@ namespace manta::controllers::rayservice {
 namespace {
 
 constexpr std::chrono::seconds kPollInterval{2};
+// An answer sooner than this after a request may tell what was before it.
+constexpr std::chrono::seconds kSettle{1};
 
 std::optional<std::string> dashboard_address(const ClusterSeen& cluster, const Settings& settings) {
   if (!cluster.head_service) return std::nullopt;
@@ -69,6 +71,7 @@ std::optional<Submission> parse_submission(const Json& answer) {
   if (!config || !config->is_object()) return std::nullopt;
   return Submission{.config = config->get_object(),
                     .head = std::string(string_at(answer, {"submitted", "head"})),
+                    .at = Time{Duration{int_at(answer, {"submitted", "at"})}},
                     .listed = bool_at(answer, {"submitted", "listed"})};
 }
 
@@ -243,6 +246,11 @@ ServeSeen look_at_serve(Draft& draft, const ClusterSeen& cluster) {
   serve.applications = parse_applications(answer);
   serve.deployed = parse_deployed(answer);
   serve.submission = parse_submission(answer);
+  if (serve.submission && fact->second.at < serve.submission->at + kSettle) {
+    serve.fresh = false;
+    draft.look_at(std::max(serve.submission->at + kPollInterval, draft.now()) +
+                  std::chrono::milliseconds{100});
+  }
   return serve;
 }
 
@@ -254,7 +262,7 @@ bool ensure_serve(Draft& draft, const ClusterSeen& cluster, const ServeSeen& ser
 }
 
 bool is_serving(const ServeSeen& serve, const ServeGoal& goal, const ray::RayServiceSpec& spec) {
-  if (!serve.known || serve.applications.empty()) return false;
+  if (!serve.known || !serve.fresh || serve.applications.empty()) return false;
   for (const auto& [name, application] : serve.applications)
     if (application.status != "RUNNING") return false;
   std::optional<JsonObject> config;

@@ -19,12 +19,15 @@ using Applications = std::map<std::string, ray::ServeApplicationStatus, std::les
 struct Submission {
   JsonObject config = {};
   std::string head = {};  // head_identity() then
-  bool listed = false;    // Ray has listed applications since
+  Time at = {};
+  bool listed = false;  // Ray has listed applications since
 };
 
 struct ServeSeen {
   bool asked = false;  // its dashboard should be there; false: applications read as none
   bool known = false;  // it has answered
+  /// The answer is from long enough after our last request that Serve has begun to act on it.
+  bool fresh = true;
   Applications applications = {};
   std::optional<JsonObject> deployed = {};  // the config as Ray tells it, if it does
   std::optional<Submission> submission = {};

@@ -28,7 +28,7 @@ void settle_numbers(Json& value) {
 }  // namespace
 
 Result<JsonObject> parse_serve_config(std::string_view text) {
-  auto documents = parse_yaml(text, YamlDuplicates::LastWins);
+  auto documents = parse_yaml(text, YamlDuplicates::LastWins, YamlLetters::Booleans);
   if (!documents) return std::unexpected(documents.error().in("reading spec.serveConfigV2"));
   if (documents->empty() || documents->front().is_null()) return JsonObject{};
   auto& config = documents->front();  // Ray has no use for a second one

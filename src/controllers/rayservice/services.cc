@@ -113,6 +113,19 @@ void ensure_object(Draft& draft, const kube::Resource& resource,
   draft.write(std::move(write));
 }
 
+// What users gave the head Service, its owner's, too. RS-27
+Json head_service_for(const Draft& draft, const ray::RayCluster& target) {
+  auto service = ray::build_head_service(draft.service(), target, draft.settings.build);
+  if (!draft.settings.service_gates.inherit_service_meta) return service;
+  for (const auto& [key, value] : target.spec.headServiceAnnotations)
+    ensure(service, {"metadata", "annotations", key}) = value;
+  for (const auto& label : object_at(target.spec.headGroupSpec.headService, {"metadata", "labels"}))
+    if (auto& labels = ensure(service, {"metadata", "labels"}).as_object();
+        !labels.contains(label.key()))
+      labels[label.key()] = label.value();
+  return service;
+}
+
 }  // namespace
 
 bool selects(const ServicePtr& service, const std::shared_ptr<const ray::RayCluster>& cluster) {
@@ -122,8 +135,7 @@ bool selects(const ServicePtr& service, const std::shared_ptr<const ray::RayClus
 }
 
 void ensure_services(Draft& draft, const std::shared_ptr<const ray::RayCluster>& target) {
-  ensure_service(draft, draft.seen.head_service, target,
-                 ray::build_head_service(draft.service(), *target, draft.settings.build),
+  ensure_service(draft, draft.seen.head_service, target, head_service_for(draft, *target),
                  "head-service");
   if (draft.incremental) return;  // each cluster has its own
   auto serve = ray::build_serve_service(draft.service(), *target);

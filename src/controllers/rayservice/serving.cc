@@ -4,6 +4,7 @@
 #include "controllers/rayservice/clusters.h"
 #include "controllers/rayservice/conditions.h"
 #include "controllers/rayservice/serve.h"
+#include "controllers/rayservice/serve_config.h"
 #include "controllers/rayservice/services.h"
 #include "controllers/rayservice/status.h"
 #include "controllers/writes.h"
@@ -110,11 +111,17 @@ RolloutSeen see_rollout(Draft& draft, const Rollout& rollout, const Sides& sides
       .step = options.stepSizePercent.value_or(100),
       .interval = std::chrono::seconds{options.intervalSeconds.value_or(0)},
       .now = draft.now()};
+  if (draft.settings.service_gates.tell_drift && seen.active_exists && !seen.active_fits &&
+      !seen.may_replace)  // RS-23
+    draft.upgrade_waits.push_back(fmt::format(
+        "the spec asks for another cluster than {}, and upgradeStrategy leaves that as it is",
+        draft.active_name()));
   if (!draft.incremental) return seen;
   // Beside a new cluster only the very same spec is the old one's. Source: spec/05 §6.6.
   if (rollout.active && rollout.pending) seen.active_fits = sides.active.fit == Fit::Same;
   const auto trouble = gateway_trouble(draft);
   seen.gateway_ready = !trouble;
+  seen.just_told = !sides.active.serve.fresh || !sides.pending.serve.fresh;
   if (trouble && rollout.active && rollout.pending) draft.upgrade_waits.push_back(*trouble);
   return seen;
 }
@@ -153,30 +160,39 @@ void plan_routing(Draft& draft, const Rollout& rollout, const RolloutSeen& seen,
     ensure_services(draft, draft.seen.active.cluster);
 }
 
-// What Serve has been told and the route says is what the status remembers: a step that failed is
-// taken again.
-void adopt(Draft& draft, const Sides& sides, const RolloutSeen& seen, const Shares& wanted,
-           Shares& shares) {
-  const auto capacity = [](const Side& side, const Share& want, Share& share) {
-    const bool told = side.serve.submission && want.capacity &&
-                      side.serve.submission->config.contains("target_capacity") &&
-                      side.serve.submission->config.at("target_capacity") == *want.capacity;
-    const bool nobody_there = want.capacity == 0 && !side.serve.asked;
-    if (told || nobody_there) share.capacity = want.capacity;
-  };
-  capacity(sides.active, wanted.active, shares.active);
-  capacity(sides.pending, wanted.pending, shares.pending);
-  // What was lost took its part with it.
-  if (seen.active_exists && !seen.pending_exists) shares.pending = wanted.pending;
-  if (!seen.active_serves && !seen.pending_serves) return;
+// The capacity that Serve on this head was last told.
+std::optional<std::int32_t> told_capacity(const Side& side) {
+  const auto& told = side.serve.submission;
+  if (!told) return std::nullopt;
+  if (side.serve.applications.empty() && told->head != head_identity(side.seen))
+    return std::nullopt;
+  const auto capacity = capacity_of(told->config);
+  return capacity ? std::optional(static_cast<std::int32_t>(*capacity)) : std::nullopt;
+}
+
+// What Serve was told and what the route says counts, before anything is decided: a step that was
+// made but not written down yet is not made twice, and one that failed is made again.
+void take_over(const Draft& draft, const Sides& sides, Rollout& rollout) {
+  auto& [active, pending] = rollout.shares;
+  if (const auto told = told_capacity(sides.active)) active.capacity = told;
+  if (const auto told = told_capacity(sides.pending)) pending.capacity = told;
+  if (!sides.active.serves && !sides.pending.serves) return;
   const auto traffic = [&](const ClusterSeen& cluster, Share& share) {
     const auto weight = routed(draft, cluster);
     if (!weight || share.traffic == *weight) return;
     share.traffic = *weight;
     share.moved = draft.now();
   };
-  traffic(draft.seen.active, shares.active);
-  traffic(draft.seen.pending, shares.pending);
+  traffic(draft.seen.active, active);
+  traffic(draft.seen.pending, pending);
+}
+
+// What needs nobody to be told.
+void settle(const Sides& sides, const RolloutSeen& seen, const Shares& wanted, Shares& shares) {
+  // What was lost took its part with it.
+  if (seen.active_exists && !seen.pending_exists) shares.pending = wanted.pending;
+  if (wanted.active.capacity == 0 && !sides.active.serve.asked) shares.active.capacity = 0;
+  if (wanted.pending.capacity == 0 && !sides.pending.serve.asked) shares.pending.capacity = 0;
 }
 
 void carry_out(Draft& draft, Move move, const Rollout& rollout, const RolloutSeen& seen) {
@@ -214,15 +230,17 @@ void carry_out(Draft& draft, Move move, const Rollout& rollout, const RolloutSee
 
 void plan_next_shift(Draft& draft, const Rollout& rollout, const RolloutSeen& seen) {
   if (!draft.incremental || !rollout.active || !rollout.pending) return;
-  if (const auto next = next_shift(rollout, seen); next && *next > draft.now())
-    draft.look_at(*next);
+  for (const auto& next : {next_shift(rollout, seen), next_step(rollout)})
+    if (next && *next > draft.now()) draft.look_at(*next);
 }
 
 }  // namespace
 
 void plan_serving(Draft& draft) {
   auto rollout = stored_rollout(draft);
+  const auto remembered = rollout.shares;
   auto sides = look_at_clusters(draft, rollout);
+  if (draft.incremental) take_over(draft, sides, rollout);
   const auto seen = see_rollout(draft, rollout, sides);
   if (draft.incremental && rollout.active && rollout.pending && !seen.active_exists)
     draft.plan.events.push_back(warning("RollbackImpossible", "Reconcile",
@@ -231,14 +249,14 @@ void plan_serving(Draft& draft) {
   const auto wanted = want_shares(rollout, seen);
 
   plan_clusters(draft, rollout, sides);
-  plan_serve(draft, sides.pending, rollout.shares.pending, wanted.pending);
-  plan_serve(draft, sides.active, rollout.shares.active, wanted.active);
+  plan_serve(draft, sides.pending, remembered.pending, wanted.pending);
+  plan_serve(draft, sides.active, remembered.active, wanted.active);
   plan_routing(draft, rollout, seen, wanted);
   plan_next_shift(draft, rollout, seen);
 
   draft.status.observedGeneration = draft.service().meta.generation;
   tell_clusters(draft, sides.active.serve, sides.pending.serve);
-  if (draft.incremental) adopt(draft, sides, seen, wanted, rollout.shares);
+  if (draft.incremental) settle(sides, seen, wanted, rollout.shares);
   const auto endpoints = count_endpoints(draft);
   carry_out(draft, move, rollout, seen);
   draft.status.numServeEndpoints = endpoints;

@@ -1,5 +1,6 @@
 #include "controllers/rayservice/status.h"
 
+#include "controllers/raycluster/status.h"
 #include "controllers/writes.h"
 #include "ray/names.h"
 
@@ -15,19 +16,22 @@ void tell_cluster(const Draft& draft, const ClusterSeen& cluster, const ServeSee
   status.applicationStatuses = serve.applications;
 }
 
-// The copied cluster status comes along with what is written for another reason (SEEN-33).
-bool differs(const ray::ServeClusterStatus& a, const ray::ServeClusterStatus& b) {
-  return a.rayClusterName != b.rayClusterName || a.applicationStatuses != b.applicationStatuses ||
+// The copied cluster status comes along with what is written for another reason, unless a gate of
+// ours asks for more (SEEN-33).
+bool differs(const ray::ServeClusterStatus& a, const ray::ServeClusterStatus& b, bool fresh) {
+  return (fresh && raycluster::differs(a.rayClusterStatus, b.rayClusterStatus)) ||
+         a.rayClusterName != b.rayClusterName || a.applicationStatuses != b.applicationStatuses ||
          a.targetCapacity != b.targetCapacity || a.trafficRoutedPercent != b.trafficRoutedPercent ||
          a.lastTrafficMigratedTime != b.lastTrafficMigratedTime;
 }
 
-bool worth_writing(const ray::RayServiceStatus& before, const ray::RayServiceStatus& after) {
+bool worth_writing(const ray::RayServiceStatus& before, const ray::RayServiceStatus& after,
+                   bool fresh) {
   return before.serviceStatus != after.serviceStatus ||
          before.numServeEndpoints != after.numServeEndpoints ||
          before.conditions != after.conditions ||
-         differs(before.activeServiceStatus, after.activeServiceStatus) ||
-         differs(before.pendingServiceStatus, after.pendingServiceStatus);
+         differs(before.activeServiceStatus, after.activeServiceStatus, fresh) ||
+         differs(before.pendingServiceStatus, after.pendingServiceStatus, fresh);
 }
 
 }  // namespace
@@ -53,7 +57,8 @@ std::int32_t count_endpoints(const Draft& draft) {
 }
 
 void plan_status(Draft& draft) {
-  if (!worth_writing(draft.service().status, draft.status)) return;
+  const bool fresh = draft.settings.service_gates.fresh_status;
+  if (!worth_writing(draft.service().status, draft.status, fresh)) return;
   draft.status.lastUpdateTime = draft.now();
   draft.plan.status =
       update_status(ray::kRayServices, draft.service().meta, ray::part_to_json(draft.status));

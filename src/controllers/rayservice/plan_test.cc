@@ -1,0 +1,253 @@
+#include "controllers/rayservice/plan.h"
+
+#include "controllers/rayservice/conditions.h"
+#include "ray/builders/children.h"
+#include "ray/labels.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace manta::controllers::rayservice {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const Time kNow{std::chrono::seconds{1'800'000'000}};
+
+Json pod_template() {
+  return *parse_json(
+      R"({"spec":{"containers":[{"name":"ray","image":"i","resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}})");
+}
+
+ray::RayService service() {
+  ray::RayService out;
+  out.meta = {.key = {"ns", "s"},
+              .uid = "s-uid",
+              .resource_version = 5,
+              .generation = 1,
+              .finalizers = {std::string(ray::kFinalizerRayService)}};
+  out.spec.serveConfigV2 = "applications: [{name: a}]";
+  out.spec.rayClusterConfig.headGroupSpec.template_ = pod_template();
+  return out;
+}
+
+// A world in which one RayService lives, told in its own terms.
+struct Table : testing::Test {
+  ray::RayService rs = service();
+  RayServiceSeen seen = {};
+  Settings settings = {};
+  kube::Facts facts = {};
+  kube::Failures failures = {};
+
+  std::shared_ptr<ray::RayCluster> cluster(std::string name, bool head_ready) {
+    auto made =
+        ray::parse_ray_cluster(ray::build_cluster_for_service(rs, name, false, settings.build));
+    made->meta.uid = name + "-uid";
+    made->status.conditions = {{.type = "HeadPodReady", .status = head_ready ? "True" : "False"}};
+    return std::make_shared<ray::RayCluster>(std::move(*made));
+  }
+  ClusterSeen with_head(std::shared_ptr<ray::RayCluster> made) {
+    kube::PodView head{.phase = kube::PodPhase::Running, .podIP = "10.0.0.1"};
+    head.meta.key = {"ns", made->meta.key.name + "-head"};
+    head.meta.uid = "head-uid";
+    head.meta.labels = {{std::string(ray::kLabelServe), "true"}};
+    kube::ServiceView dashboard{.ports = {{.name = "dashboard", .port = 8265}}};
+    dashboard.meta.key = {"ns", made->meta.key.name + "-head-svc"};
+    seen.clusters.push_back(made);
+    return {.cluster = made,
+            .heads = {std::make_shared<kube::PodView>(head)},
+            .head_service = std::make_shared<kube::ServiceView>(dashboard)};
+  }
+  void answer(const std::string& name, std::string_view json) {
+    facts["serve:" + name] = {.answer = *parse_json(json), .at = kNow};
+    facts["health:" + name] = {.answer = JsonObject{{"healthy", true}}, .at = kNow};
+  }
+  kube::Plan make() {
+    seen.service = std::make_shared<ray::RayService>(rs);
+    return plan(seen, settings, {.now = kNow, .facts = facts, .failures = failures});
+  }
+};
+
+std::vector<std::string> words(const kube::Plan& plan) {
+  std::vector<std::string> out;
+  for (const auto& stage : plan.stages)
+    for (const auto& write : stage)
+      out.push_back(write.kind == kube::WriteKind::External
+                        ? std::string(string_at(write.body, {"op"}))
+                        : write.resource.kind + " " + kube::key_of(write.body).name);
+  return out;
+}
+
+constexpr const char* kRunning =
+    R"({"applications":{"a":{"status":"RUNNING"}},"submitted":{"config":{"applications":[{"name":"a"}]},"head":"head-uid/0","listed":true}})";
+
+TEST_F(Table, OfAnotherManagerNothingIsTouched) {
+  rs.spec.managedBy = "kueue.x-k8s.io/multikueue";
+  rs.meta.finalizers.clear();
+  const auto plan = make();
+  EXPECT_THAT(plan.stages, ElementsAre());
+  EXPECT_FALSE(plan.status);
+}
+
+TEST_F(Table, TheFinalizerComesBeforeAll) {
+  rs.meta.finalizers.clear();
+  const auto plan = make();
+  ASSERT_EQ(plan.stages.size(), 1u);
+  EXPECT_EQ(plan.stages[0][0].lane, "finalizer");
+  EXPECT_FALSE(plan.status);
+}
+
+TEST_F(Table, TheNameIsRememberedBeforeTheClusterIsMade) {
+  const auto plan = make();
+  EXPECT_THAT(plan.stages, ElementsAre());
+  ASSERT_TRUE(plan.status);
+  EXPECT_THAT(std::string(string_at(plan.status->body,
+                                    {"status", "pendingServiceStatus", "rayClusterName"})),
+              HasSubstr("s-"));
+}
+
+TEST_F(Table, ANamedClusterIsMade) {
+  rs.status.pendingServiceStatus.rayClusterName = "s-abcde";
+  EXPECT_THAT(words(make()), testing::Contains("RayCluster s-abcde"));
+}
+
+TEST_F(Table, NobodyIsAskedBeforeTheHeadIsReady) {
+  rs.status.pendingServiceStatus.rayClusterName = "s-abcde";
+  seen.pending = with_head(cluster("s-abcde", false));
+  const auto plan = make();
+  EXPECT_THAT(words(plan), ElementsAre());
+  ASSERT_EQ(plan.facts.size(), 1u);
+  EXPECT_EQ(plan.facts[0].name, "health:s-abcde");
+}
+
+TEST_F(Table, TheConfigIsSentOnce) {
+  rs.status.pendingServiceStatus.rayClusterName = "s-abcde";
+  seen.pending = with_head(cluster("s-abcde", true));
+  answer("s-abcde", R"({"applications":{}})");
+  EXPECT_THAT(words(make()), ElementsAre("update-serve"));
+  answer(
+      "s-abcde",
+      R"({"applications":{},"submitted":{"config":{"applications":[{"name":"a"}]},"head":"head-uid/0","listed":false}})");
+  EXPECT_THAT(words(make()), ElementsAre()) << "Ray takes its time";
+  answer(
+      "s-abcde",
+      R"({"applications":{},"submitted":{"config":{"applications":[{"name":"a"}]},"head":"head-uid/0","listed":true}})");
+  EXPECT_THAT(words(make()), ElementsAre("update-serve")) << "Ray has lost it";
+}
+
+TEST_F(Table, ServicesComeWhenEveryApplicationRuns) {
+  rs.status.pendingServiceStatus.rayClusterName = "s-abcde";
+  seen.pending = with_head(cluster("s-abcde", true));
+  answer("s-abcde", kRunning);
+  EXPECT_THAT(words(make()), ElementsAre("Service s-head-svc", "Service s-serve-svc"));
+}
+
+TEST_F(Table, TheClusterIsPromotedWhenTheServiceSelectsIt) {
+  rs.status.pendingServiceStatus.rayClusterName = "s-abcde";
+  seen.pending = with_head(cluster("s-abcde", true));
+  answer("s-abcde", kRunning);
+  kube::ServiceView view{.selector = {{std::string(ray::kLabelCluster), "s-abcde"}}};
+  seen.head_service = seen.serve_service = std::make_shared<kube::ServiceView>(view);
+  const auto plan = make();
+  EXPECT_THAT(words(plan), ElementsAre());
+  ASSERT_TRUE(plan.status);
+  const auto status = *find(plan.status->body, {"status"});
+  EXPECT_EQ(string_at(status, {"activeServiceStatus", "rayClusterName"}), "s-abcde");
+  EXPECT_EQ(string_at(status, {"activeServiceStatus", "applicationStatuses", "a", "status"}),
+            "RUNNING");
+  EXPECT_EQ(string_at(status, {"pendingServiceStatus", "rayClusterName"}), "");
+}
+
+TEST_F(Table, ASettledWorldNeedsNothing) {
+  rs.status.pendingServiceStatus.rayClusterName = "s-abcde";
+  seen.pending = with_head(cluster("s-abcde", true));
+  answer("s-abcde", kRunning);
+  kube::ServiceView view{.selector = {{std::string(ray::kLabelCluster), "s-abcde"}}};
+  seen.head_service = seen.serve_service = std::make_shared<kube::ServiceView>(view);
+  const auto promoted = make();
+  rs.status = *ray::parse_part<ray::RayServiceStatus>(*find(promoted.status->body, {"status"}), "");
+  seen.active = seen.pending;
+  seen.pending = {};
+  const auto plan = make();
+  EXPECT_THAT(words(plan), ElementsAre());
+  EXPECT_FALSE(plan.status);
+}
+
+TEST_F(Table, AClusterThatNobodyNamesGoesAfterTheDelay) {
+  using std::chrono::seconds;
+  rs.status.activeServiceStatus.rayClusterName = "s-abcde";
+  rs.status.conditions = {{.type = "UpgradeInProgress",
+                           .status = "False",
+                           .lastTransitionTime = kNow - seconds{60},
+                           .reason = "NoPendingCluster"}};
+  seen.active = with_head(cluster("s-abcde", false));
+  seen.clusters.push_back(cluster("s-older", true));
+  const auto early = make();
+  EXPECT_THAT(words(early), ElementsAre());
+  EXPECT_EQ(early.look_again, seconds{1}) << "stored times are cut to seconds";
+  rs.status.conditions[0].lastTransitionTime = kNow - seconds{61};
+  const auto late = make();
+  ASSERT_EQ(late.stages.size(), 1u);
+  EXPECT_EQ(late.stages[0][0].kind, kube::WriteKind::Delete);
+  EXPECT_EQ(late.stages[0][0].key.name, "s-older");
+}
+
+// A → B → C: B is dropped when C is made; the A before that when the upgrade to it ended.
+TEST_F(Table, EachClusterCountsFromWhenItWasDropped) {
+  using std::chrono::seconds;
+  rs.status.activeServiceStatus.rayClusterName = "s-a";
+  rs.status.pendingServiceStatus.rayClusterName = "s-c";
+  const auto made = [&](const char* name, int seconds_ago) {
+    auto out = cluster(name, false);
+    out->meta.created = kNow - seconds{seconds_ago};
+    return out;
+  };
+  seen.active = with_head(made("s-a", 1000));
+  seen.pending = with_head(made("s-c", 30));
+  seen.clusters.push_back(made("s-b", 100));
+  const auto plan = make();
+  EXPECT_THAT(words(plan), ElementsAre());
+  EXPECT_EQ(plan.look_again, seconds{31});
+}
+
+TEST_F(Table, ADeletedServiceDeletesItsClustersFirst) {
+  rs.meta.deleting = kNow;
+  rs.status.activeServiceStatus.rayClusterName = "s-abcde";
+  seen.active = with_head(cluster("s-abcde", true));
+  auto plan = make();
+  ASSERT_EQ(plan.stages.size(), 1u);
+  EXPECT_EQ(plan.stages[0][0].kind, kube::WriteKind::Delete);
+  seen.clusters.clear();
+  plan = make();
+  ASSERT_EQ(plan.stages.size(), 1u);
+  EXPECT_EQ(plan.stages[0][0].lane, "finalizer");
+}
+
+TEST_F(Table, AClusterOfTheReferenceKeepsItsSpec) {
+  rs.status.activeServiceStatus.rayClusterName = "s-abcde";
+  auto old = cluster("s-abcde", true);
+  old->meta.annotations[std::string(ray::kAnnotationVersion)] = "v1.7.0";
+  seen.active = with_head(old);
+  const auto plan = make();
+  ASSERT_EQ(plan.stages.size(), 1u);
+  EXPECT_EQ(plan.stages[0][0].kind, kube::WriteKind::Patch);
+  EXPECT_EQ(find(plan.stages[0][0].body, {"spec"}), nullptr);
+}
+
+TEST_F(Table, WhatABlockedClusterWasLikeIsKept) {
+  rs.status.activeServiceStatus.rayClusterName = "s-abcde";
+  rs.status.activeServiceStatus.applicationStatuses["a"] = {.status = "RUNNING"};
+  rs.status.conditions = {{.type = "Ready", .status = "False", .reason = "ZeroServeEndpoints"}};
+  seen.active = with_head(cluster("s-abcde", true));
+  facts["serve:s-abcde"] = {.answer = failed(ErrorCode::Unavailable, "HTTP 503"), .at = kNow};
+  const auto plan = make();
+  ASSERT_TRUE(plan.status);
+  const auto status = *find(plan.status->body, {"status"});
+  EXPECT_EQ(string_at(status, {"activeServiceStatus", "applicationStatuses", "a", "status"}),
+            "RUNNING");
+  EXPECT_THAT(dump_json(status), HasSubstr("HTTP 503"));
+}
+
+}  // namespace
+}  // namespace manta::controllers::rayservice
