@@ -28,6 +28,7 @@ class Http1Connection final : public Connection,
 
   bool can_start() const override { return !closed_ && !draining_ && !exchange_ && !writing_; }
   bool is_closed() const override { return closed_; }
+  bool is_streaming() const override { return exchange_ && exchange_->sink; }
   std::size_t active() const override { return exchange_ ? 1 : 0; }
 
   void start(std::shared_ptr<Exchange> exchange) override {

@@ -143,8 +143,13 @@ http::OnChange HttpClient::Impl::on_change(const std::string& origin) {
 bool HttpClient::Impl::wants_connection(const Pool& pool) const {
   const auto open = pool.connections.size() + pool.connecting;
   if (pool.backing_off || pool.waiting.empty()) return false;
-  if (pool.http1)
-    return open < options.max_http1_connections && pool.connecting < pool.waiting.size();
+  if (pool.http1) {
+    // A watch holds its connection for good: enough of them would leave none for requests.
+    const auto streams = static_cast<std::size_t>(
+        std::count_if(pool.connections.begin(), pool.connections.end(),
+                      [](const auto& connection) { return connection->is_streaming(); }));
+    return open - streams < options.max_http1_connections && pool.connecting < pool.waiting.size();
+  }
   const auto is_full = [](const auto& connection) { return connection->is_full(); };
   return pool.connecting == 0 &&
          std::all_of(pool.connections.begin(), pool.connections.end(), is_full) &&

@@ -46,7 +46,7 @@ ProxyOptions proxies_from(const std::map<std::string, std::string, std::less<>>&
 struct HttpClientOptions {
   TlsOptions tls = {};
   ProxyOptions proxy = {};
-  std::size_t max_http1_connections = 16;  // to one origin
+  std::size_t max_http1_connections = 16;  // to one origin, besides those that streams hold
   std::size_t max_http2_connections = 2;   // to one origin; the second when streams run out
   Duration connect_timeout = std::chrono::seconds{15};
   /// A connection with requests on it that hears nothing for two ticks gets a PING, and is given up

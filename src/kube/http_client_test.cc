@@ -60,6 +60,29 @@ TEST(HttpClient, ManyAtOnceStayWithinTheConnectionLimit) {
   EXPECT_LE(server.connections(), 4);
 }
 
+TEST(HttpClient, StreamsTakeNoRequestsPlace) {
+  TestServer server([](const std::string& request) {
+    if (request.find("/watch") != std::string::npos) return TestServer::Reply{};  // goes on
+    return TestServer::Reply{TestServer::ok("x")};
+  });
+  AsioLoop loop;
+  HttpClient client(loop, {.max_http1_connections = 2});
+  std::stop_source stop;
+  std::vector<Task<Result<HttpResponse>>> tasks;
+  for (int i = 0; i < 5; ++i)
+    tasks.push_back(
+        client.stream({.url = server.url("/watch"), .timeout = {}, .stop = stop.get_token()},
+                      [](std::string_view) { return Result<void>{}; }, {}));
+  tasks.push_back(
+      [](HttpClient& from, std::string url, std::stop_source& end) -> Task<Result<HttpResponse>> {
+        auto response = co_await from.request({.url = std::move(url), .timeout = 5s});
+        end.request_stop();
+        co_return response;
+      }(client, server.url(), stop));
+  const auto responses = run_to_end(loop, when_all(loop, std::move(tasks)));
+  EXPECT_EQ(outcome(responses.back()), "200 x");
+}
+
 TEST(HttpClient, LimitsAndDeadlines) {
   TestServer server([](const std::string& request) {
     if (request.find("/large") != std::string::npos)

@@ -71,6 +71,8 @@ class Connection {
   virtual bool can_start() const = 0;
   /// As many exchanges as it will ever take at once; false while the server has not said how many.
   virtual bool is_full() const { return !can_start(); }
+  /// It carries nothing but a stream, which may last as long as the process.
+  virtual bool is_streaming() const { return false; }
   virtual bool is_closed() const = 0;
   virtual std::size_t active() const = 0;
   virtual void start(std::shared_ptr<Exchange> exchange) = 0;
