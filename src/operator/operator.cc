@@ -26,7 +26,25 @@ std::function<std::vector<kube::ObjectKey>(const kube::ObjectMeta&)> gangs_of(
       [&world, &owner](const kube::ObjectMeta& meta) { return owners_of_gang(world, owner, meta); };
 }
 
+// A Service without our labels may have the name that ours is to have. RC-26
+std::vector<kube::ObjectKey> clusters_by_service(const World& world, const kube::ObjectMeta& meta) {
+  auto keys = clusters_of(meta);
+  constexpr std::string_view kSuffix = "-head-svc";
+  if (!keys.empty() || !meta.key.name.ends_with(kSuffix)) return keys;
+  const kube::ObjectKey cluster{meta.key.namespace_,
+                                meta.key.name.substr(0, meta.key.name.size() - kSuffix.size())};
+  if (world.clusters.get(cluster)) keys.push_back(cluster);
+  return keys;
+}
+
+// The user's Secret of a cluster's name stands in for the one that we would make. RC-27
+std::vector<kube::ObjectKey> clusters_named_like(const World& world, const kube::ObjectMeta& meta) {
+  if (meta.controller_owner() || !world.clusters.get(meta.key)) return {};
+  return {meta.key};
+}
+
 void watch_optional(World& world, std::vector<Watch>& watches) {
+  if (world.routes) watches.push_back({&*world.routes, kube::owner_of_kind(ray::kRayClusters)});
   if (world.pod_groups) watches.push_back({&*world.pod_groups, gangs_of(world, ray::kRayClusters)});
   if (world.workloads) watches.push_back({&*world.workloads, kube::itself});  // named like it
   if (!world.certificates) return;
@@ -45,8 +63,17 @@ kube::ControllerSpec cluster_controller(World& world, const controllers::Setting
         if (!seen) return std::nullopt;
         return controllers::raycluster::plan(*seen, settings, context);
       },
-      .watches = {Watch{&world.clusters, kube::itself}, Watch{&world.pods, owner},
-                  Watch{&world.services, clusters_of}, Watch{&world.secrets, owner},
+      .watches = {Watch{&world.clusters, kube::itself},
+                  Watch{.cache = &world.pods, .affected = clusters_of, .frees_quota = true},
+                  Watch{&world.services,
+                        [&world](const kube::ObjectMeta& meta) {
+                          return clusters_by_service(world, meta);
+                        }},
+                  Watch{&world.secrets, owner},
+                  Watch{&world.secrets,
+                        [&world](const kube::ObjectMeta& meta) {
+                          return clusters_named_like(world, meta);
+                        }},
                   Watch{&world.claims, owner}, Watch{&world.ingresses, owner},
                   Watch{&world.roles, owner}, Watch{&world.role_bindings, owner},
                   Watch{&world.batch_jobs, owner},
@@ -55,6 +82,8 @@ kube::ControllerSpec cluster_controller(World& world, const controllers::Setting
                           return clusters_using_account(world, meta);
                         }}},
   };
+  // Its Pods become ready one after the other; a status for each would be most of the writes.
+  spec.status_pause = std::chrono::milliseconds{200};
   watch_optional(world, spec.watches);
   return spec;
 }
@@ -96,9 +125,11 @@ kube::ControllerSpec job_controller(World& world, const controllers::Settings& s
                   Watch{&world.batch_jobs, owner}, Watch{&world.secrets, of_dependent},
                   Watch{&world.pods, of_dependent, is_head},
                   // What workers say counts as long as their cluster is not ready.
-                  Watch{&world.pods, [&world](const kube::ObjectMeta& meta) {
+                  Watch{&world.pods,
+                        [&world](const kube::ObjectMeta& meta) {
                           return jobs_waiting_for(world, meta);
-                        }}},
+                        }},
+                  Watch{&world.submitter_pods, job_of_submitter}},
   };
   if (world.pod_groups)
     spec.watches.push_back({&*world.pod_groups, gangs_of(world, ray::kRayJobs), is_no_own_end});

@@ -28,6 +28,19 @@ Result<ray::RayCluster> project_cluster(const Json& object) {
   return cluster;
 }
 
+// Of a Pod's labels and annotations only Ray's own decide anything; thousands of Pods are held.
+Result<kube::PodView> project_ray_pod(const Json& object) {
+  auto pod = kube::project_pod(object);
+  if (!pod) return pod;
+  const auto unread = [](const auto& entry) {
+    return !entry.first.starts_with("ray.io/") || entry.first == ray::kLabelIsRayNode ||
+           entry.first == ray::kLabelIdentifier;
+  };
+  std::erase_if(pod->meta.labels, unread);
+  std::erase_if(pod->meta.annotations, unread);
+  return pod;
+}
+
 bool belongs_to(const kube::ObjectMeta& meta, const kube::ObjectMeta& owner) {
   const auto* controller = meta.controller_owner();
   return controller && controller->uid == owner.uid;
@@ -120,9 +133,13 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
     : clusters(ray::kRayClusters, project_cluster, {.namespace_ = namespace_}),
       jobs(ray::kRayJobs, ray::parse_ray_job, {.namespace_ = namespace_}),
       ray_services(ray::kRayServices, ray::parse_ray_service, {.namespace_ = namespace_}),
-      pods(kube::kPods, kube::project_pod,
+      pods(kube::kPods, project_ray_pod,
            {.namespace_ = namespace_,
             .label_selector = "ray.io/node-type in (head,redis-cleanup,worker)"}),
+      submitter_pods(
+          kube::kPods, kube::project_pod,
+          {.namespace_ = namespace_,
+           .label_selector = fmt::format("{}={}", ray::kLabelOriginCrd, ray::kKindRayJob)}),
       services(kube::kServices, kube::project_service, {.namespace_ = namespace_}),
       secrets(kube::kSecrets, kube::project_secret, {.namespace_ = namespace_}),
       service_accounts(kube::kServiceAccounts, kube::project_meta, {.namespace_ = namespace_}),
@@ -138,6 +155,7 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
           {.namespace_ = namespace_, .label_selector = std::string(kube::kLabelServiceName)}),
       scheduler(settings.build.scheduler) {
   pods.index_label(std::string(ray::kLabelCluster));
+  submitter_pods.index_label(std::string(ray::kLabelOriginCrName));
   services.index_label(std::string(ray::kLabelCluster));
   services.index_label(std::string(ray::kLabelHeadlessWorkerService));
   batch_jobs.index_label(std::string(ray::kLabelCluster));
@@ -145,8 +163,9 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
   services.index_label(std::string(ray::kLabelOriginCrName));
   endpoint_slices.index_label(std::string(kube::kLabelServiceName));
   for (kube::CacheBase* cache : std::initializer_list<kube::CacheBase*>{
-           &clusters, &jobs, &ray_services, &pods, &services, &secrets, &service_accounts, &roles,
-           &role_bindings, &batch_jobs, &ingresses, &claims, &endpoint_slices})
+           &clusters, &jobs, &ray_services, &pods, &submitter_pods, &services, &secrets,
+           &service_accounts, &roles, &role_bindings, &batch_jobs, &ingresses, &claims,
+           &endpoint_slices})
     caches.add(*cache);
   if (settings.cron_jobs) {
     jobs.index_label(std::string(ray::kLabelCronJobName));
@@ -239,6 +258,8 @@ std::optional<RayJobSeen> see_ray_job(const World& world, const kube::ObjectKey&
   seen.cluster = world.clusters.get(in_namespace(job->status.rayClusterName));
   if (!seen.cluster) return seen;
   seen.cluster_service = world.services.get(in_namespace(ray::head_service_name(*seen.cluster)));
+  seen.submitter_pods =
+      world.submitter_pods.labelled(key.namespace_, ray::kLabelOriginCrName, key.name);
   seen.pods = pods_of(world, seen.cluster->meta);
   seen.heads = controllers::raycluster::pods_of_type(seen.pods, ray::kNodeTypeHead);
   if (ray::token_auth_enabled(seen.cluster->spec))
@@ -340,14 +361,20 @@ std::vector<kube::ObjectKey> jobs_of_cluster(const World& world, const kube::Obj
   return keys;
 }
 
-std::vector<kube::ObjectKey> jobs_waiting_for(const World& world,
-                                              const kube::ObjectMeta& dependent) {
-  auto keys = jobs_of_dependent(world, dependent);
-  std::erase_if(keys, [&](const kube::ObjectKey& key) {
-    const auto job = world.jobs.get(key);
-    return !job || job->status.jobDeploymentStatus != "Initializing";
-  });
+std::vector<kube::ObjectKey> jobs_waiting_for(const World& world, const kube::ObjectMeta& pod) {
+  std::vector<kube::ObjectKey> keys;
+  for (const auto& key : kube::owner_of_kind(ray::kRayClusters)(pod))
+    if (const auto cluster = world.clusters.get(key))
+      for (auto& owner : kube::owner_of_kind(ray::kRayJobs)(cluster->meta)) {
+        const auto job = world.jobs.get(owner);
+        if (job && job->status.jobDeploymentStatus == "Initializing")
+          keys.push_back(std::move(owner));
+      }
   return keys;
+}
+
+std::vector<kube::ObjectKey> job_of_submitter(const kube::ObjectMeta& pod) {
+  return {{pod.key.namespace_, std::string(pod.label(ray::kLabelOriginCrName))}};
 }
 
 std::vector<kube::ObjectKey> jobs_of_dependent(const World& world,

@@ -29,6 +29,7 @@ struct World {
   kube::Cache<ray::RayService> ray_services;
   std::optional<kube::Cache<ray::RayCronJob>> cron_jobs = {};  // with their gate
   kube::Cache<kube::PodView> pods;                             // Ray's, and those that clean Redis
+  kube::Cache<kube::PodView> submitter_pods;                   // of RayJobs
   kube::Cache<kube::ServiceView> services;
   kube::Cache<kube::SecretView> secrets;
   kube::Cache<kube::MetaView> service_accounts;
@@ -95,8 +96,10 @@ std::vector<kube::ObjectKey> clusters_of_certificates(const kube::ObjectMeta& se
 /// Of a Pod, Service or Secret of a RayCluster.
 std::vector<kube::ObjectKey> jobs_of_dependent(const World& world,
                                                const kube::ObjectMeta& dependent);
-/// Those of them that are Initializing.
-std::vector<kube::ObjectKey> jobs_waiting_for(const World& world,
-                                              const kube::ObjectMeta& dependent);
+/// The RayJob that made the Pod's cluster, while it is Initializing. Every Pod's every change asks
+/// this, so it looks at nothing but owners.
+std::vector<kube::ObjectKey> jobs_waiting_for(const World& world, const kube::ObjectMeta& pod);
+/// Of a submitter Pod.
+std::vector<kube::ObjectKey> job_of_submitter(const kube::ObjectMeta& pod);
 
 }  // namespace manta::operator_

@@ -37,11 +37,9 @@ bool ensure_cluster(Draft& draft) {
   if (draft.seen.cluster) return true;
   const auto key = cluster_key(draft).to_string();
   if (selects_cluster(draft.spec())) {
-    draft.plan.events.push_back(
-        warning("RayClusterNotFound", "Validate",
-                fmt::format("RayCluster {} set in the clusterSelector is not found. It must be "
-                            "created manually",
-                            key)));
+    draft.status.message = fmt::format(
+        "RayCluster {} set in the clusterSelector is not found. It must be created manually", key);
+    draft.plan.events.push_back(warning("RayClusterNotFound", "Validate", draft.status.message));
     return false;  // its creation brings us back
   }
   if (!draft.spec().rayClusterSpec) return false;  // an invalid edit took it away
@@ -73,6 +71,7 @@ bool scheduler_takes(Draft& draft) {
         "gang scheduling does not support RayJob {} referencing an existing RayCluster", key);
   if (problem.empty()) return true;
   // SEEN-23: upstream says nothing and waits for ever.
+  draft.status.message = problem;
   draft.plan.events.push_back(
       warning("UnsupportedByBatchScheduler", "Validate", fmt::format("{}: {}", key, problem)));
   return false;

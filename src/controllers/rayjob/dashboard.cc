@@ -1,6 +1,7 @@
 #include "controllers/rayjob/dashboard.h"
 
 #include "base/yaml.h"
+#include "controllers/dashboard.h"
 #include "ray/builders/cluster_facts.h"
 #include "ray/labels.h"
 #include "ray/names.h"
@@ -74,15 +75,7 @@ kube::Write external(Json body, std::string_view lane, std::string_view why) {
 }  // namespace
 
 std::optional<std::string> dashboard_address(const RayJobSeen& seen, const Settings& settings) {
-  if (!seen.cluster_service) return std::nullopt;
-  const auto& service = *seen.cluster_service;
-  const auto port =
-      std::ranges::find(service.ports, ray::kPortDashboardName, &kube::ServicePortView::name);
-  if (port == service.ports.end()) return std::nullopt;
-  return fmt::format("{}:{}",
-                     ray::service_host(service.meta.key.name, service.meta.key.namespace_,
-                                       settings.build.cluster_domain),
-                     port->port);
+  return controllers::dashboard_address(seen.cluster_service, settings);
 }
 
 bool dashboard_reachable(const RayJobSeen& seen) {

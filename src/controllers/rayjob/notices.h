@@ -12,10 +12,11 @@ namespace manta::controllers::rayjob {
 inline constexpr std::string_view kNameConflict = "NameConflict";                  // RJ-09
 inline constexpr std::string_view kInvalidUpdate = "InvalidUpdate";                // RJ-21
 inline constexpr std::string_view kCleanupNotApplicable = "CleanupNotApplicable";  // RJ-12
-inline constexpr std::string_view kSubmitterEnded = "SubmitterEnded";              // RJ-05
-inline constexpr std::string_view kDashboardSilent = "DashboardSilent";            // RJ-10
-inline constexpr std::string_view kWaitingForUser = "WaitingForUser";              // RJ-18
-inline constexpr std::string_view kHeadInitFailing = "HeadInitFailing";            // RJ-37
+inline constexpr std::string_view kSubmitterTrouble = "SubmitterTrouble";
+inline constexpr std::string_view kSubmitterEnded = "SubmitterEnded";    // RJ-05
+inline constexpr std::string_view kDashboardSilent = "DashboardSilent";  // RJ-10
+inline constexpr std::string_view kWaitingForUser = "WaitingForUser";    // RJ-18
+inline constexpr std::string_view kHeadInitFailing = "HeadInitFailing";  // RJ-37
 
 /// Makes the condition True; the first time also a Warning event of that reason.
 void give_notice(Draft& draft, std::string_view type, std::string message);

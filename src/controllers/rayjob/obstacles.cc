@@ -15,13 +15,13 @@ const kube::Failure* failure_of(const Draft& draft, std::string_view lane) {
 
 // The head's trouble first: without it nothing else counts. Then by name, so that the text is the
 // same at every look.
-const kube::PodView* troubled_pod(const RayJobSeen& seen) {
+const kube::PodView* troubled_pod(const raycluster::Pods& pods) {
   const kube::PodView* chosen = nullptr;
   const auto rank = [](const kube::PodView& pod) {
     return std::pair(pod.meta.label(ray::kLabelNodeType) != ray::kNodeTypeHead,
                      std::string_view(pod.meta.key.name));
   };
-  for (const auto& pod : seen.pods)
+  for (const auto& pod : pods)
     if (pod->trouble && !pod->meta.deleting && (!chosen || rank(*pod) < rank(*chosen)))
       chosen = pod.get();
   return chosen;
@@ -35,13 +35,23 @@ std::string find_obstacle(const Draft& draft) {
   if (const auto* failure = failure_of(draft, "submitter"))
     return fmt::format("creating the submitter Job {}: {}", draft.seen.key().name,
                        failure->error.message);
-  if (const auto* pod = troubled_pod(draft.seen))
+  if (const auto* pod = troubled_pod(draft.seen.pods))
     return fmt::format("Pod {}: {}", pod->meta.key.name, *pod->trouble);
   if (!draft.seen.cluster) return {};
   const auto* refused =
       ray::find_condition(draft.seen.cluster->status.conditions, "ReplicaFailure");
   if (!refused || refused->status != "True") return {};
   return fmt::format("RayCluster {}: {}", draft.seen.cluster->meta.key.name, refused->message);
+}
+
+void note_submitter_trouble(Draft& draft) {
+  const auto* pod =
+      draft.status.jobStatus.empty() ? troubled_pod(draft.seen.submitter_pods) : nullptr;
+  if (pod)
+    give_notice(draft, kSubmitterTrouble,
+                fmt::format("Pod {}: {}", pod->meta.key.name, *pod->trouble));
+  else
+    take_notice_back(draft, kSubmitterTrouble);
 }
 
 void note_name_conflict(Draft& draft) {

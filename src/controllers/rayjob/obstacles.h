@@ -12,6 +12,9 @@ namespace manta::controllers::rayjob {
 /// refused (quota). Empty: nobody complains. For status.message while Initializing.
 std::string find_obstacle(const Draft& draft);
 
+/// Says in the conditions what keeps the submitter's Pod from submitting, until Ray knows the job.
+void note_submitter_trouble(Draft& draft);
+
 /// Says in the conditions when a name that the RayJob needs belongs to another object. RJ-09
 void note_name_conflict(Draft& draft);
 

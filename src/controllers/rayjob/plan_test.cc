@@ -20,6 +20,7 @@ struct World {
   std::shared_ptr<kube::ServiceView> service = {};
   raycluster::Pods heads = {raycluster::testing::head()};
   raycluster::Pods workers = {};
+  raycluster::Pods submitter_pods = {};
   std::shared_ptr<const ray::RayJob> last_valid = {};
   kube::Facts facts = {};
   kube::Failures failures = {};
@@ -40,6 +41,7 @@ struct World {
                    .cluster = cluster,
                    .service = service,
                    .submitter = submitter,
+                   .submitter_pods = submitter_pods,
                    .pods = heads,
                    .heads = heads,
                    .last_valid = last_valid};
@@ -204,7 +206,7 @@ TEST(RayJob, UnknownJobFailsWhenItsSubmitterHasEnded) {
   World world;
   world.ready().ray_fails(ErrorCode::NotFound);
   EXPECT_EQ(world.state(), "Running//");
-  world.submitter_ends();
+  world.submitter_ends().pass_time(std::chrono::seconds{5});
   EXPECT_EQ(world.state(), "Failed//AppFailed");
 }
 
@@ -512,6 +514,17 @@ TEST(RayJobObstacle, IsAForeignJobOfItsName) {  // RJ-09
   world.failures.clear();
   world.settle();
   EXPECT_EQ(world.state(), "Running//");
+  EXPECT_EQ(world.notices(), "");
+}
+
+TEST(RayJobObstacle, OfTheSubmitterIsACondition) {
+  World world;
+  world.ready();
+  world.submitter_pods = {
+      troubled(raycluster::testing::worker("j-abcde"), "container s is waiting: ImagePullBackOff")};
+  world.ray_fails(ErrorCode::NotFound);
+  EXPECT_EQ(world.notices(), "SubmitterTrouble");
+  world.ray_says("RUNNING");
   EXPECT_EQ(world.notices(), "");
 }
 

@@ -20,6 +20,7 @@ struct RayJobSeen {
   std::shared_ptr<const kube::ServiceView> cluster_service = {};  // the cluster's head Service
   std::shared_ptr<const kube::ServiceView> service = {};          // <rayjob>-head-svc
   std::shared_ptr<const kube::JobView> submitter = {};            // the Job named like the RayJob
+  raycluster::Pods submitter_pods = {};                           // of that Job
   raycluster::Pods pods = {};                                     // all Pods of the cluster
   raycluster::Pods heads = {};                                    // the head Pods among them
   std::shared_ptr<const kube::SecretView> auth_secret = {};       // of a cluster with a token
