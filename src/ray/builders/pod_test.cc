@@ -265,6 +265,7 @@ bool shell_accepts(const std::string& shell, const std::string& script) {
 
 TEST(Scripts, AreValidShell) {
   EXPECT_TRUE(shell_accepts("bash", wait_gcs_script("head", "6379")));
+  EXPECT_TRUE(shell_accepts("sh", wait_gcs_script("head", "6379")));
   const Json job = build_redis_cleanup_job(demo(), {});
   const JsonObject& ray =
       array_at(job, {"spec", "template", "spec", "containers"}).at(0).as_object();

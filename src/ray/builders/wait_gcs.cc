@@ -18,33 +18,34 @@ namespace {
 // milliseconds, and `ray health-check` asked once it is open. It is asked every ten seconds in any
 // case: an image may lack `timeout`, or its bash /dev/tcp. `timeout` bounds a connection attempt to
 // an address that drops packets. The first two minutes are quiet, since a head takes that long to
-// start; then its errors are shown.
+// start; then its errors are shown. Plain sh, for machines without bash (LM-04).
 constexpr std::string_view kScript = R"sh(
 check() {
-  if (( SECONDS <= 120 )); then
+  if [ "$elapsed" -le 120 ]; then
     ray health-check --address "$host:$port" >/dev/null 2>&1 && echo "GCS is ready."
   else
     ray health-check --address "$host:$port" &&
       echo "GCS is ready. Any error messages above can be safely ignored."
   fi
 }
-SECONDS=0
+begin=$(date +%s)
 report_at=0
 check_at=10
 while true; do
-  if (( SECONDS >= check_at )) ||
+  elapsed=$(( $(date +%s) - begin ))
+  if [ "$elapsed" -ge "$check_at" ] ||
       timeout 2 bash -c ': <>"/dev/tcp/$0/$1"' "$host" "$port" 2>/dev/null; then
     check && break
-    check_at=$(( SECONDS + 10 ))
+    check_at=$(( elapsed + 10 ))
   fi
-  if (( SECONDS >= report_at )); then
-    if (( SECONDS <= 120 )); then
-      echo "$SECONDS seconds elapsed: Waiting for GCS to be ready."
+  if [ "$elapsed" -ge "$report_at" ]; then
+    if [ "$elapsed" -le 120 ]; then
+      echo "$elapsed seconds elapsed: Waiting for GCS to be ready."
     else
-      echo "$SECONDS seconds elapsed: Still waiting for GCS to be ready." \
+      echo "$elapsed seconds elapsed: Still waiting for GCS to be ready." \
         "See https://docs.ray.io/en/master/cluster/kubernetes/troubleshooting.html"
     fi
-    report_at=$(( SECONDS + 5 ))
+    report_at=$(( elapsed + 5 ))
   fi
   sleep 0.3
 done
