@@ -246,12 +246,13 @@ Task<Result<void>> EventRecorder::Impl::send(SeriesPtr series) {
 
 /// Writes what series have gained, forgets those that ended; `all`: forgets every one.
 void EventRecorder::Impl::sweep(bool all) {
-  for (auto entry = known.begin(); entry != known.end();) {
-    const SeriesPtr series = entry->second;
-    if (series->dirty) enqueue(series);
-    const bool ended = all || loop.now() - series->last > kSeriesEnds;
-    entry = ended ? known.erase(entry) : std::next(entry);
-  }
+  std::vector<SeriesPtr> dirty;  // a write that fails at once takes its series out of `known`
+  for (const auto& [identity, series] : known)
+    if (series->dirty) dirty.push_back(series);
+  std::erase_if(known, [&](const auto& entry) {
+    return all || loop.now() - entry.second->last > kSeriesEnds;
+  });
+  for (const auto& series : dirty) enqueue(series);
 }
 
 Task<void> EventRecorder::Impl::run(std::stop_token stop) {

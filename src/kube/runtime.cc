@@ -100,6 +100,10 @@ void Runtime::Impl::trigger(Controller& controller, const ObjectKey& key) {
 // Each object starts in a turn of the loop of its own: many of them do not hold up I/O.
 void Runtime::Impl::start(const ObjectPtr& object) {
   if (!active || object->queued || object->working) return;
+  if (object->rest_until > loop.now()) {
+    wake_at(object, object->rest_until);
+    return;
+  }
   object->queued = true;
   ++queued;
   if (observer) observer->queued(object->controller->spec.name, object->key);

@@ -157,5 +157,26 @@ TEST_F(RuntimeWorld, WhatFinalizersKeepIsNotTakenForGone) {
   EXPECT_TRUE(run_until([&] { return ready("w") == 0; }));
 }
 
+TEST_F(RuntimeWorld, WhatAQuotaRefusedIsTriedWhenAPodGoes) {
+  make_widget("a", 1);
+  bool full = false;
+  api.fault = [&](const Request& request) {
+    return full && request.verb == Verb::Create && request.resource == kPods
+               ? MemoryFault{.before = failed(ErrorCode::Forbidden, "exceeded quota").error()}
+               : MemoryFault{};
+  };
+  start();
+  ASSERT_TRUE(run_until([&] { return ready("a") == 1; }));
+  full = true;
+  make_widget("b", 1);
+  loop.run_for(minutes{10});
+  ASSERT_EQ(api.objects(kPods).size(), 1u);
+  full = false;
+  api.delete_now(kWidgets, {"n", "a"});
+  api.delete_now(kPods, key_of(api.objects(kPods).front()));
+  loop.run_for(milliseconds{100});
+  EXPECT_EQ(ready("b"), 1);
+}
+
 }  // namespace
 }  // namespace manta::kube

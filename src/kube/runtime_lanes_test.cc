@@ -39,6 +39,23 @@ TEST(Lanes, BackOffAlone) {
   EXPECT_TRUE(lanes.failures().empty());
 }
 
+TEST(Lanes, WhatAQuotaRefusedIsTriedEachMinuteAndWhenThereIsRoom) {
+  SeededRandom random(1);
+  const Error full{.code = ErrorCode::Forbidden, .message = "pods is forbidden: exceeded quota: q"};
+  Lanes lanes;
+  for (int i = 0; i < 30; ++i) {
+    lanes.failed("a", "", full, kNow, random);
+    lanes.failed("b", "", kQuota, kNow, random);
+  }
+  EXPECT_FALSE(lanes.is_withheld("a", kNow + seconds{61}));
+  EXPECT_TRUE(lanes.is_withheld("b", kNow + seconds{999}));
+  EXPECT_TRUE(lanes.hurry_what_quota_refused());
+  EXPECT_FALSE(lanes.is_withheld("a", kNow));
+  EXPECT_TRUE(lanes.is_withheld("b", kNow));
+  lanes.succeeded("a");
+  EXPECT_FALSE(lanes.hurry_what_quota_refused());
+}
+
 TEST(Lanes, WaitAsLongAsTheServerAsks) {
   SeededRandom random(1);
   Lanes lanes;

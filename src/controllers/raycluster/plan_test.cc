@@ -322,7 +322,7 @@ TEST(ClusterPlan, InvalidSpecShowsInTheStatus) {
   EXPECT_EQ(condition(died, kInvalidSpec), "True InvalidRayClusterSpec");
   EXPECT_EQ(int_at(died.status->body, {"status", "readyWorkerReplicas"}), 1);
   EXPECT_EQ(int_at(died.status->body, {"status", "desiredWorkerReplicas"}), 2);
-  EXPECT_EQ(int_at(died.status->body, {"status", "observedGeneration"}), 1);
+  EXPECT_EQ(int_at(died.status->body, {"status", "observedGeneration"}), 4);
 
   const auto mended = with_status(bad, died);
   auto good = cluster();

@@ -135,6 +135,7 @@ std::optional<Json> decide_status_of_refused(const RayClusterSeen& seen, const N
   auto status = seen.cluster->status;
   if (const auto front = see_front(seen); front && is_written(status)) {
     set_seen(status, seen, *front);
+    status.observedGeneration = seen.cluster->meta.generation;
     if (settings.status_conditions)
       ray::set_condition(status.conditions, head_condition(front->head), now);
   }

@@ -77,15 +77,17 @@ class RuntimeWorld : public ::testing::Test, public RuntimeObserver {
   }
 
   void start() {
-    runtime.add({.name = "widget",
-                 .primary = kWidgets,
-                 .plan =
-                     [this](const ObjectKey& key, const PlanContext& context) {
-                       ++plans[key.name];
-                       return plan(key, context);
-                     },
-                 .watches = {{.cache = &widgets, .affected = itself},
-                             {.cache = &pods, .affected = owner_of_kind(kWidgets)}}});
+    runtime.add(
+        {.name = "widget",
+         .primary = kWidgets,
+         .plan =
+             [this](const ObjectKey& key, const PlanContext& context) {
+               ++plans[key.name];
+               return plan(key, context);
+             },
+         .watches = {{.cache = &widgets, .affected = itself},
+                     {.cache = &pods, .affected = owner_of_kind(kWidgets), .frees_quota = true}},
+         .status_pause = status_pause});
     scope.spawn("widgets", reflect(loop, api, widgets, random, scope.stop_token()));
     scope.spawn("pods", reflect(loop, api, pods, random, scope.stop_token()));
     scope.spawn("events", events.run(scope.stop_token()));
@@ -99,6 +101,8 @@ class RuntimeWorld : public ::testing::Test, public RuntimeObserver {
     loop.run_for(minutes{5});
     EXPECT_EQ(scope.running(), 0u);
   }
+
+  Duration status_pause = {};
 
   void make_widget(const std::string& name, int replicas) {
     api.create_now(kWidgets,
