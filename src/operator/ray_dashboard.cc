@@ -6,7 +6,7 @@ namespace manta::operator_ {
 namespace {
 
 constexpr std::size_t kMaxAnswer = 1u << 20;  // SEC-07
-constexpr std::size_t kMaxQuoted = 512;  // of a body, in an error
+constexpr std::size_t kMaxQuoted = 512;       // of a body, in an error
 constexpr std::chrono::seconds kDirectTimeout{2};
 constexpr std::chrono::seconds kProxyTimeout{10};
 
