@@ -1,5 +1,6 @@
 #include "controllers/rayservice/serve.h"
 
+#include "controllers/dashboard.h"
 #include "controllers/rayservice/serve_config.h"
 #include "controllers/writes.h"
 #include "ray/builders/cluster_facts.h"
@@ -15,18 +16,6 @@ namespace {
 constexpr std::chrono::seconds kPollInterval{2};
 // An answer sooner than this after a request may tell what was before it.
 constexpr std::chrono::seconds kSettle{1};
-
-std::optional<std::string> dashboard_address(const ClusterSeen& cluster, const Settings& settings) {
-  if (!cluster.head_service) return std::nullopt;
-  const auto& service = *cluster.head_service;
-  const auto port =
-      std::ranges::find(service.ports, ray::kPortDashboardName, &kube::ServicePortView::name);
-  if (port == service.ports.end()) return std::nullopt;
-  return fmt::format("{}:{}",
-                     ray::service_host(service.meta.key.name, service.meta.key.namespace_,
-                                       settings.build.cluster_domain),
-                     port->port);
-}
 
 Json dashboard_request(const ClusterSeen& seen, std::string_view operation, std::string host) {
   const auto& cluster = *seen.cluster;
@@ -90,8 +79,8 @@ std::optional<JsonObject> held_config(const ServeSeen& serve) {
 void plan_submission(Draft& draft, const ClusterSeen& cluster, JsonObject config,
                      bool only_capacity) {
   const auto key = cluster.cluster->meta.key.to_string();
-  auto request =
-      dashboard_request(cluster, "update-serve", *dashboard_address(cluster, draft.settings));
+  auto request = dashboard_request(cluster, "update-serve",
+                                   *dashboard_address(cluster.head_service, draft.settings));
   request.as_object()["config"] = *parse_json(canonical_json(config));
   request.as_object()["head"] = head_identity(cluster);
   kube::Write write{
@@ -213,7 +202,7 @@ ServeSeen look_at_serve(Draft& draft, const ClusterSeen& cluster) {
   const auto& name = cluster.cluster->meta.key.name;
   if (!head_is_ready(cluster, draft.settings)) return serve;
   serve.asked = true;
-  auto host = dashboard_address(cluster, draft.settings);
+  auto host = dashboard_address(cluster.head_service, draft.settings);
   if (!host) {
     draft.block(name,
                 fmt::format("the head Service of {} is not there or has no port dashboard", name));

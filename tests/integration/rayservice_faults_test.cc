@@ -1,0 +1,151 @@
+// Every write of three lives of a RayService, crossed with every way in which it can go wrong, as
+// write_faults_test.cc does it. Whatever happens: never more than two clusters, the Serve Service
+// never selects one that is gone, weights sum to 100, and the same objects at the end.
+#include "service_world.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ostream>
+#include <regex>
+
+namespace manta::integration {
+namespace {
+
+using namespace std::chrono_literals;
+using kube::CallFault;
+
+struct Life {
+  const char* name;
+  bool gateway;
+  std::function<void(ServiceWorld&)> live;
+};
+
+Until one_cluster(const ServiceWorld& world) {
+  return {"one cluster", [&world](const World&) { return world.clusters().size() == 1; }};
+}
+Until half_way(const ServiceWorld& world) {
+  return {"half of the traffic has moved", [&world](const World&) {
+            const auto weights = world.weights();
+            return weights.size() == 2 && weights.begin()->second == 50;
+          }};
+}
+Until settled_on_one(const ServiceWorld& world) {
+  return {"no pending cluster", [&world](const World&) { return world.pending().empty(); }};
+}
+
+const Life kLives[] = {
+    {"DeployedAndReplaced", false,
+     [](ServiceWorld& world) {
+       world.deploy(kService);
+       world.set_image("two")
+           .run_until(upgraded("s"), 1h)
+           .run_until(one_cluster(world), 1h)
+           .settle();
+     }},
+    {"SuspendedAndResumed", false,
+     [](ServiceWorld& world) {
+       world.deploy(kService);
+       world.patch("RayService", "s", "{spec: {suspend: true}}")
+           .run_until(has_condition("s", "Suspended", "True SuspendComplete"), 1h);
+       world.patch("RayService", "s", "{spec: {suspend: false}}")
+           .run_until(service_serves("s"), 1h)
+           .settle();
+     }},
+    {"RolledBackInSteps", true,
+     [](ServiceWorld& world) {
+       world.deploy(kIncrementalService);
+       world.set_image("two").run_until(half_way(world), 1h);
+       world.set_image("one")
+           .run_until(settled_on_one(world), 1h)
+           .run_until(one_cluster(world), 1h)
+           .settle();
+     }},
+};
+
+const CallFault kFaults[] = {
+    CallFault::Conflict,    CallFault::TimeoutBefore,   CallFault::LostReply,
+    CallFault::ServerError, CallFault::TooManyRequests, CallFault::Unavailable,
+    CallFault::Forbidden,   CallFault::CrashBefore,     CallFault::CrashAfter};
+
+struct Row {
+  Life life;
+  CallFault fault;
+};
+void PrintTo(const Row& row, std::ostream* out) {
+  *out << row.life.name << ' ' << to_string(row.fault);
+}
+std::vector<Row> rows() {
+  std::vector<Row> all;
+  for (const auto& life : kLives)
+    for (const auto fault : kFaults) all.push_back({life, fault});
+  return all;
+}
+
+// Looked at in every state that was ever stored.
+void watch_laws(ServiceWorld& world) {
+  world.mirror().listen([&world](const Change&) {
+    if (world.service().is_null() || is_deleting(world.service())) return;
+    EXPECT_LE(world.clusters().size(), 2u);
+    std::int64_t sum = 0;
+    for (const auto& [cluster, weight] : world.weights()) sum += weight;
+    EXPECT_TRUE(sum == 0 || sum == 100) << sum;
+    const auto served = world.behind("s-serve-svc");
+    const bool suspended = !world.condition("Suspending").starts_with("False") &&
+                           !world.condition("Suspending").empty();
+    if (!served.empty() && !suspended)
+      EXPECT_NE(world.mirror().find("RayCluster", served), nullptr) << served;
+  });
+}
+
+// Without endpoints, and with the clusters' names alike: both are chance.
+std::vector<std::string> picture_of(const ServiceWorld& world) {
+  static const std::regex kName("\\bs-[bcdfghjklmnpqrstvwxz2456789]{5}\\b");
+  auto picture = world.picture(
+      [](const Json& object) { return string_at(object, {"kind"}) != "EndpointSlice"; });
+  for (auto& line : picture) line = std::regex_replace(line, kName, "s-<suffix>");
+  std::ranges::sort(picture);
+  return picture;
+}
+
+class EveryServiceWrite : public testing::TestWithParam<Row> {};
+
+TEST_P(EveryServiceWrite, LostInAnyWayLeavesNoTrace) {
+  const auto& [life, fault] = GetParam();
+  ServiceWorld world;
+  if (life.gateway) world.serve_gateway_api();
+  watch_laws(world);
+  const auto leave = [&world] {
+    world.remove("RayService", "s").run_until(is_gone("RayService", "s"), 1h).settle();
+    world.forget_endpoints();
+  };
+  world.faults().writes.clear();
+  life.live(world);
+  const auto wanted = picture_of(world);
+  const auto writes = world.faults().writes;
+  ASSERT_GT(writes.size(), 10u);
+  leave();
+
+  for (std::size_t row = 0; row < writes.size(); ++row) {
+    SCOPED_TRACE(fmt::format("{} of write {}: {}", to_string(fault), row, writes[row]));
+    world.faults().writes.clear();
+    const auto injected = world.injected().size();
+    world.faults().on_write = [&](std::size_t number, const kube::Request&) {
+      return number == row ? fault : CallFault::None;
+    };
+    life.live(world);
+    EXPECT_EQ(world.injected().size(), injected + 1) << "the row's write was never made";
+    EXPECT_EQ(difference(wanted, picture_of(world)), "");
+    world.faults().on_write = {};
+    leave();
+    if (HasFailure()) return;  // the rows after it start from a spoilt world
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, EveryServiceWrite, testing::ValuesIn(rows()), [](const auto& info) {
+  return fmt::format("{}_{}", info.param.life.name, to_string(info.param.fault));
+});
+
+}  // namespace
+}  // namespace manta::integration
