@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from conftest import CRDS, DEPLOY, documents, helm_template, kustomize, values_file
+from conftest import CRDS, DEPLOY, MANAGER, documents, helm_template, kustomize, values_file
+from rights import ray_cluster
 
-CRDS = {"rayclusters.ray.io", "raycronjobs.ray.io", "rayjobs.ray.io", "rayservices.ray.io"}
+CRD_NAMES = {"rayclusters.ray.io", "raycronjobs.ray.io", "rayjobs.ray.io", "rayservices.ray.io"}
 POD = {"labels": {"a": "b"}, "annotations": {"c": "d"}, "nodeSelector": {"e": "f"},
        "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
            {"weight": 1, "preference": {"matchExpressions": [{"key": "k", "operator": "Exists"}]}}]}},
@@ -104,12 +105,12 @@ def test_server_takes_every_rendering(cluster, installed, chart, case):
 
 
 def test_helm_brings_the_crds(cluster):
-    cluster.kubectl("delete", "crd", *CRDS, "--ignore-not-found")
+    cluster.kubectl("delete", "crd", *CRD_NAMES, "--ignore-not-found")
     cluster.run("helm", "install", "first", DEPLOY / "helm/kuberay-operator", "--namespace", "helm-crds",
                 "--create-namespace")
-    assert CRDS <= {c["metadata"]["name"] for c in cluster.get("crd")["items"]}
+    assert CRD_NAMES <= {c["metadata"]["name"] for c in cluster.get("crd")["items"]}
     cluster.run("helm", "uninstall", "first", "--namespace", "helm-crds")
-    assert CRDS <= {c["metadata"]["name"] for c in cluster.get("crd")["items"]}, "uninstalling keeps people's clusters"
+    assert CRD_NAMES <= {c["metadata"]["name"] for c in cluster.get("crd")["items"]}, "uninstalling keeps people's clusters"
 
 
 @pytest.mark.parametrize("chart", VALUES)
@@ -148,6 +149,28 @@ def test_HM_07_kubectl_apply_k(cluster, folder):
         # Not the CRDs: other tests need them.
         rest = [o for o in kustomize(folder) if o["kind"] not in ("CustomResourceDefinition", "Namespace")]
         cluster.kubectl("delete", "-f", "-", input="\n".join(map(json.dumps, rest)))
+
+
+def test_HM_01_crds_that_lack_a_field_end_the_operator(cluster, installed):
+    """As after an upgrade that forgot them: the field is named, and no object is touched."""
+    path = CRDS / "ray.io_rayclusters.yaml"
+    (crd,) = documents(path.read_text())
+    for version in crd["spec"]["versions"]:
+        del version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["suspend"]
+    cluster.kubectl("create", "namespace", "old-crds", check=False)
+    cluster.apply([ray_cluster("c")], "--namespace", "old-crds")
+    before = cluster.get("rayclusters.ray.io", "c", "--namespace", "old-crds")
+    # Not server-side: that would keep the field, which is somebody else's there.
+    cluster.kubectl("replace", "-f", "-", input=json.dumps(crd))
+    try:
+        done = cluster.run(MANAGER, "--enable-leader-election=false", "--metrics-addr=0",
+                           "--health-probe-bind-address=0", check=False, timeout=60)
+        assert done.returncode == 1
+        assert "spec.suspend" in done.stderr and "kubectl apply" in done.stderr
+        assert cluster.get("rayclusters.ray.io", "c", "--namespace", "old-crds") == before
+    finally:
+        cluster.kubectl("replace", "-f", path)
+        cluster.kubectl("delete", "namespace", "old-crds", "--wait=false")
 
 
 def test_monitors_and_rules_are_taken(cluster):

@@ -1,10 +1,11 @@
 """What rights.py cannot see called: rights that the API server wants held, and who makes them."""
 import json
+import subprocess
 import time
 
 import pytest
 
-from conftest import CRDS, helm_template
+from conftest import CRDS, MANAGER, helm_template
 from rights import RIGHTS, grant, granted, ray_cluster
 
 KINDS = ["raycluster", "rayjob", "rayservice", "raycronjob"]
@@ -112,9 +113,31 @@ def test_HM_02_chart_grants_what_calls_yaml_says_and_no_more():
     assert not [right for right in have if "*" in right]
 
 
-def test_SEC_04_a_namespaced_installation_needs_no_cluster_role(cluster, account):
-    rendered = helm_template("kuberay-operator", {"singleNamespaceInstall": True, "watchNamespace": ["rights"]})
+def test_SEC_04_a_namespaced_installation_works_without_a_cluster_role(cluster, account):
+    values = {"singleNamespaceInstall": True, "watchNamespace": ["rights"]}
+    rendered = helm_template("kuberay-operator", values)
     assert not rendered.names("ClusterRole") and not rendered.names("ClusterRoleBinding")
+    cluster.kubectl("delete", "clusterrolebinding", "kuberay-operator")
+    kubeconfig = grant(cluster, values)
+    refused = {call for call in cluster.calls() if not call[3]}
+    process = subprocess.Popen(
+        cluster.command("env", f"KUBECONFIG={kubeconfig}", MANAGER, "--watch-namespace=rights",
+                        "--leader-election-namespace=kuberay-system", "--metrics-addr=0",
+                        "--health-probe-bind-address=0"), env=cluster.environment(), text=True, stderr=subprocess.PIPE)
+    try:
+        cluster.apply([ray_cluster("alone")], "--namespace", "rights")
+        deadline = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < deadline and not cluster.get(
+                "pods", "--namespace", "rights", "--selector", "ray.io/cluster=alone")["items"]:
+            time.sleep(0.5)
+    finally:
+        process.terminate()
+        _, log = process.communicate(timeout=40)
+        pods = cluster.get("pods", "--namespace", "rights", "--selector", "ray.io/cluster=alone")["items"]
+        cluster.kubectl("delete", "rayclusters.ray.io", "alone", "--namespace", "rights")
+        grant(cluster)
+    assert len(pods) == 1, log
+    assert {call for call in cluster.calls() if not call[3]} == refused
 
 
 @pytest.mark.parametrize("kind", KINDS[1:])
