@@ -10,6 +10,7 @@ namespace {
 
 // As Go's 'g' with the shortest precision, which is how Prometheus' clients print bounds.
 std::string number_text(double value) {
+  if (value == 1) return "1";  // of all values by far the most frequent
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
   std::array<char, 400> text{};
@@ -41,6 +42,10 @@ std::string bound_text(double value, MetricsFormat format) {
 }
 
 void append_escaped(std::string& out, std::string_view text) {
+  if (text.find_first_of("\n\\\"") == std::string_view::npos) {
+    out += text;
+    return;
+  }
   for (const char c : text) {
     if (c == '\n')
       out += "\\n";
@@ -80,6 +85,9 @@ std::string_view content_type_of(MetricsFormat format) {
 std::string metric_labels(
     std::initializer_list<std::pair<std::string_view, std::string_view>> labels) {
   std::string out;
+  std::size_t size = 0;
+  for (const auto& [name, value] : labels) size += name.size() + value.size() + 4;
+  out.reserve(size);
   for (const auto& [name, value] : labels) {
     if (!out.empty()) out += ',';
     out.append(name).append("=\"");
