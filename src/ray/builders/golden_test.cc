@@ -287,6 +287,7 @@ const std::map<std::string, std::string, std::less<>> kExcused = {
     {"rc-by-hand/edited", "edited by hand, and left so"},
     {"rc-ingress/changed", "the planner keeps the live Ingress' class"},
     {"rc-ingress/put right", "the planner keeps the live Ingress' class"},
+    {"rc-resources/sums", "SEEN-14: GPUs of two kinds are both counted"},
     {"rc-no-upgrade/mixed", "the spec changed after the head was made"},
     {"rc-recreate/grown", "tolerations changed after the head was made"},
     {"rc-suspend-sticky/held up", "a Pod is held by a finalizer"},
