@@ -270,6 +270,16 @@ World& with_slices(World& world, int replicas, int hosts) {
   return world;
 }
 
+// Two slices of four as an operator before 1.5 left them; no operator runs.
+std::vector<std::string> with_old_pods(World& world) {
+  auto pods = with_slices(world, 2, 4).workers("c");
+  world.stop_operator();
+  for (const auto& name : pods)
+    world.patch("Pod", name, R"(metadata: {labels: {ray.io/worker-group-replica-name: null,
+      ray.io/worker-group-replica-index: null, ray.io/replica-host-index: null}})");
+  return pods;
+}
+
 TEST(SliceCase, MH_01_ALostHostTakesItsSliceAndNoOther) {
   World world({.start_operator = false});
   const auto before = with_slices(world, 2, 4).workers("c");
@@ -281,11 +291,7 @@ TEST(SliceCase, MH_01_ALostHostTakesItsSliceAndNoOther) {
 
 TEST(SliceCase, MH_03_PodsOfAnOlderOperatorAreAdopted) {
   World world({.start_operator = false});
-  const auto before = with_slices(world, 2, 4).workers("c");
-  world.stop_operator();
-  for (const auto& name : before)
-    world.patch("Pod", name, R"(metadata: {labels: {ray.io/worker-group-replica-name: null,
-      ray.io/worker-group-replica-index: null, ray.io/replica-host-index: null}})");
+  const auto before = with_old_pods(world);
   world.start_operator().settle().expect_rest();
   EXPECT_EQ(survivors(world, before), 8);
   std::map<std::string, int> slices;
@@ -296,11 +302,7 @@ TEST(SliceCase, MH_03_PodsOfAnOlderOperatorAreAdopted) {
 
 TEST(SliceCase, MH_03_AnAdoptionThatIsBrokenOffGoesOn) {
   World world({.start_operator = false});
-  const auto before = with_slices(world, 2, 4).workers("c");
-  world.stop_operator();
-  for (const auto& name : before)
-    world.patch("Pod", name, R"(metadata: {labels: {ray.io/worker-group-replica-name: null,
-      ray.io/worker-group-replica-index: null, ray.io/replica-host-index: null}})");
+  const auto before = with_old_pods(world);
   world.faults().on_write = [number = 0](std::size_t, const kube::Request& request) mutable {
     const bool label = request.verb == kube::Verb::Patch && request.resource == kube::kPods;
     return label && ++number == 3 ? kube::CallFault::CrashAfter : kube::CallFault::None;
