@@ -64,9 +64,6 @@ struct ControllerSpec {
     bool frees_quota = false;
   };
   std::vector<Watch> watches = {};
-  /// At least this long between two status writes of one object, where many small changes come
-  /// together. Writes of objects do not wait for it.
-  Duration status_pause = {};
 };
 
 /// For a Watch: the controller owner of this kind, or nothing.

@@ -233,10 +233,6 @@ Task<bool> Runtime::Impl::write_status(ObjectPtr object, Write status, Pass& pas
     pass.retry(object->lanes.retry_at(status.lane));
     co_return false;
   }
-  if (object->status_after > loop.now()) {
-    pass.retry(object->status_after);
-    co_return false;
-  }
   Stage stage;
   stage.push_back(std::move(status));
   const auto fingerprint = fingerprint_of(stage);
@@ -253,7 +249,6 @@ Task<bool> Runtime::Impl::write_status(ObjectPtr object, Write status, Pass& pas
   if (!co_await run_stage(object, std::move(stage))) co_return true;
   // A status that changed nothing needs no second look.
   if (revision() == before) co_return false;
-  object->status_after = loop.now() + object->controller->spec.status_pause;
   if (object->guard.made(fingerprint, loop.now(), random))
     report_unsettled(object->controller->spec, object->key, written);
   co_return true;

@@ -160,22 +160,6 @@ TEST_F(RuntimeWorld, LooksAgainWhenThePlanSaysSo) {
   EXPECT_EQ(plans["w"], 6);
 }
 
-TEST_F(RuntimeWorld, AStatusWaitsForThePauseAfterTheOneBeforeIt) {
-  status_pause = seconds{1};
-  make_widget("w", 1);
-  start();
-  ASSERT_TRUE(run_until([&] { return ready("w") == 1; }));
-  for (int replicas = 2; replicas <= 5; ++replicas) {
-    api.merge_now(kWidgets, {"n", "w"},
-                  *parse_json(fmt::format(R"({{"spec": {{"replicas": {}}}}})", replicas)));
-    loop.run_for(milliseconds{100});
-  }
-  EXPECT_EQ(api.objects(kPods).size(), 5u) << "objects do not wait";
-  EXPECT_EQ(ready("w"), 1);
-  ASSERT_TRUE(run_until([&] { return ready("w") == 5; }));
-  EXPECT_EQ(api.count(Verb::Update, kWidgets), 2u);
-}
-
 TEST_F(RuntimeWorld, APlansEventIsRecordedOnceUntilItComesBackOrTheSpecChanges) {
   make_widget("w", 0);
   bool invalid = true;

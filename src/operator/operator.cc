@@ -82,8 +82,6 @@ kube::ControllerSpec cluster_controller(World& world, const controllers::Setting
                           return clusters_using_account(world, meta);
                         }}},
   };
-  // Its Pods become ready one after the other; a status for each would be most of the writes.
-  spec.status_pause = std::chrono::milliseconds{200};
   watch_optional(world, spec.watches);
   return spec;
 }

@@ -86,8 +86,7 @@ class RuntimeWorld : public ::testing::Test, public RuntimeObserver {
                return plan(key, context);
              },
          .watches = {{.cache = &widgets, .affected = itself},
-                     {.cache = &pods, .affected = owner_of_kind(kWidgets), .frees_quota = true}},
-         .status_pause = status_pause});
+                     {.cache = &pods, .affected = owner_of_kind(kWidgets), .frees_quota = true}}});
     scope.spawn("widgets", reflect(loop, api, widgets, random, scope.stop_token()));
     scope.spawn("pods", reflect(loop, api, pods, random, scope.stop_token()));
     scope.spawn("events", events.run(scope.stop_token()));
@@ -101,8 +100,6 @@ class RuntimeWorld : public ::testing::Test, public RuntimeObserver {
     loop.run_for(minutes{5});
     EXPECT_EQ(scope.running(), 0u);
   }
-
-  Duration status_pause = {};
 
   void make_widget(const std::string& name, int replicas) {
     api.create_now(kWidgets,
