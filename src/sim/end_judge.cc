@@ -83,15 +83,18 @@ bool is_of_a_cluster(const World& world, const Json& object) {
   return parent && is_of_a_cluster(world, *parent);
 }
 
-/// Which numbers were free when a worker was made depends on who had gone before.
-std::string without_history(std::string line) {
-  for (const std::string_view label : {ray::kLabelReplicaIndex, ray::kLabelHostIndex}) {
-    const auto at = line.find(label);
-    if (at == std::string::npos) continue;
-    const auto value = at + label.size() + 3;  // ":"
-    line.replace(value, line.find('"', value) - value, "*");
-  }
-  return line;
+JsonObject* object_in(Json& object, std::initializer_list<std::string_view> path) {
+  if (!find(object, path)) return nullptr;
+  return ensure(object, path).if_object();
+}
+
+/// Which numbers were free when a worker was made, what befell a Pod's containers, and in which
+/// states a cluster has been.
+void drop_history(Json& object) {
+  if (auto* labels = object_in(object, {"metadata", "labels"}))
+    for (const auto label : {ray::kLabelReplicaIndex, ray::kLabelHostIndex}) labels->erase(label);
+  if (string_at(object, {"kind"}) == "Pod") object.as_object().erase("status");
+  if (auto* status = object_in(object, {"status"})) status->erase("stateTransitionTimes");
 }
 
 }  // namespace
@@ -107,14 +110,13 @@ void judge_clusters_at_the_end(const World& world, std::vector<std::string>& bro
 }
 
 std::vector<std::string> picture_of_clusters(const World& world) {
-  auto lines = world.picture([&](const Json& object) {
-    // Whom the autoscaler named, and how often it wrote, is its history.
-    const bool autoscaled = bool_at(object, {"spec", "enableInTreeAutoscaling"});
-    return !autoscaled && is_of_a_cluster(world, object);
+  return world.picture([&](Json& object) {
+    // Whom the autoscaler named, and how often it wrote, is history, too.
+    if (bool_at(object, {"spec", "enableInTreeAutoscaling"})) return false;
+    if (!is_of_a_cluster(world, object)) return false;
+    drop_history(object);
+    return true;
   });
-  for (auto& line : lines) line = without_history(std::move(line));
-  std::ranges::sort(lines);
-  return lines;
 }
 
 }  // namespace manta::sim

@@ -9,11 +9,14 @@ constexpr double kShare = 0.1;
 
 Task<Result<Json>> LyingRay::call(std::string target, Json request) {
   const auto question = dump_json(request);
-  const bool reads = string_at(request, {"op"}).starts_with("job");
+  const auto op = std::string(string_at(request, {"op"}));
+  const bool reads = op.starts_with("job") || op.starts_with("serve");
+  if (op.ends_with("serve") || op.starts_with("serve"))
+    if (is_down && is_down()) co_return failed(ErrorCode::Unavailable, "HTTP 503");
   auto answer = co_await ray_.call(std::move(target), std::move(request));
   if (!reads || !answer) co_return answer;
   const auto earlier = earlier_.try_emplace(question, *answer).first->second;
-  if (!lies_() || !dice_.chance(kShare)) co_return answer;
+  if (!lies || !lies() || !dice_.chance(kShare)) co_return answer;
   switch (dice_.between(0, 3)) {
     case 0:
       co_return failed(ErrorCode::NotFound, "Ray says that it does not know the job");

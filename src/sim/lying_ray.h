@@ -13,15 +13,16 @@ namespace manta::sim {
 
 class LyingRay final : public kube::Outside {
  public:
-  LyingRay(kube::Outside& ray, std::uint64_t seed, std::function<bool()> lies)
-      : ray_(ray), dice_(seed), lies_(std::move(lies)) {}
+  LyingRay(kube::Outside& ray, std::uint64_t seed) : ray_(ray), dice_(seed) {}
+
+  std::function<bool()> lies = {};     // while it holds; nothing: never
+  std::function<bool()> is_down = {};  // for questions about Serve; RayDashboardDouble has moods
 
   Task<Result<Json>> call(std::string target, Json request) override;
 
  private:
   kube::Outside& ray_;
   Dice dice_;
-  std::function<bool()> lies_;                // while it holds
   std::map<std::string, Json> earlier_ = {};  // by request
 };
 

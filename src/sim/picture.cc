@@ -96,7 +96,7 @@ std::string without_chance(std::string text, const Renames& renames) {
 
 }  // namespace
 
-std::vector<std::string> World::picture(const std::function<bool(const Json&)>& of) const {
+std::vector<std::string> World::picture(const std::function<bool(Json&)>& of) const {
   Renames renames;
   for (const auto& [name, base] : mirror_.generated()) renames.emplace_back(name, base + "*");
   for (const auto* object : mirror_.all()) add_derived_names(*object, renames);
@@ -108,8 +108,8 @@ std::vector<std::string> World::picture(const std::function<bool(const Json&)>& 
     if (kind == "Event" || kind == "Lease" || kind == "CustomResourceDefinition" ||
         kind == "Namespace")
       continue;
-    if (of && !of(*object)) continue;
     Json bare = *object;
+    if (of && !of(bare)) continue;
     drop_run_dependent(bare);
     lines.push_back(without_chance(canonical_json(bare), renames));
   }

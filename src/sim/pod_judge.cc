@@ -165,8 +165,13 @@ bool PodJudge::may_go(const Json& pod, const Cluster& cluster) const {
   for (const auto* version : recent_versions(cluster)) {
     if (names(*version, name_of(pod))) return true;
     const auto* spec = group_of(*version, group);
-    if (spec && spec->numOfHosts > 1 && seen != cluster.groups.end() && recent(seen->second.lost))
-      return true;
+    if (!spec || spec->numOfHosts <= 1) continue;
+    if (seen != cluster.groups.end() && recent(seen->second.lost)) return true;
+    // A Pod of its replica was never made, or has gone.
+    const auto replica = label_of(pod, ray::kLabelReplicaName);
+    const auto mates =
+        world_.mirror().list("Pod", {{std::string(ray::kLabelReplicaName), replica}});
+    if (static_cast<std::int64_t>(mates.size()) < spec->numOfHosts) return true;
   }
   return seen != cluster.groups.end() && recent(seen->second.surplus);
 }

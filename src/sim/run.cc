@@ -107,9 +107,10 @@ class Run {
     };
     out.tamper_ray = [this](kube::Outside& ray) -> std::unique_ptr<kube::Outside> {
       serve_ = std::make_unique<ServeDouble>(ray);
-      const bool lies = mischiefs_.contains(Mischief::RayLies);
-      return std::make_unique<LyingRay>(*serve_, options_.seed * 7,
-                                        [this, lies] { return lies && !over_; });
+      auto between = std::make_unique<LyingRay>(*serve_, options_.seed * 7);
+      if (mischiefs_.contains(Mischief::RayLies)) between->lies = [this] { return !over_; };
+      between->is_down = [this] { return world_.ray().mood != RayDashboardDouble::Mood::Answers; };
+      return between;
     };
     out.endpoints = std::ranges::any_of(script_.steps, [](const Step& step) {
       return string_at(step.body, {"kind"}) == "RayService";

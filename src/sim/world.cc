@@ -345,7 +345,7 @@ void World::follow_submitter(const Json& pod) {
 void World::lose_submitter(const std::string& pod) {
   loop_.after(5s, [this, pod] {
     const auto* found = mirror_.find("Pod", pod);
-    if (found && is_live(*found) && !has_submitter(*found)) kubelet_.finish(pod, 1);
+    if (found && is_live(*found)) end_submitter(*found, 1);
   });
 }
 
@@ -377,12 +377,15 @@ void World::end_submitted(const std::string& job_id, std::string status) {
   const auto found = submitters_.find(job_id);
   if (found == submitters_.end()) return;
   const auto* pod = mirror_.find("Pod", found->second);
-  if (!pod || !is_live(*pod)) return;
-  if (has_submitter(*pod))
-    kubelet_.end_container(found->second, std::string(ray::kContainerSubmitter),
+  if (pod && is_live(*pod)) end_submitter(*pod, exit_code);
+}
+
+void World::end_submitter(const Json& pod, int exit_code) {
+  if (has_submitter(pod))
+    kubelet_.end_container(name_of(pod), std::string(ray::kContainerSubmitter),
                            exit_code == 0 ? "Completed" : "Error", exit_code);
   else
-    kubelet_.finish(found->second, exit_code);
+    kubelet_.finish(name_of(pod), exit_code);
 }
 
 std::string World::ready_head_behind(std::string_view service) const {

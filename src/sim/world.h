@@ -145,8 +145,9 @@ class World {
   std::function<void(const std::string& sender, const kube::Request&)> before_write = {};
 
   /// All objects but Events, without what differs from run to run: random names, uids, times,
-  /// addresses, versions. Sorted. Only those that `of` picks, if given.
-  std::vector<std::string> picture(const std::function<bool(const Json&)>& of = {}) const;
+  /// addresses, versions. Sorted. Only those that `of` picks, if
+  /// given; it may take more away.
+  std::vector<std::string> picture(const std::function<bool(Json&)>& of = {}) const;
   /// For people: every object's status, the last faults, the last writes.
   std::string describe() const;
 
@@ -159,6 +160,7 @@ class World {
   bool calm() const;
   void follow_submitter(const Json& pod);
   void lose_submitter(const std::string& pod);
+  void end_submitter(const Json& pod, int exit_code);
   std::string job_behind(const Json& head) const;
   std::string head_of_job(std::string_view job) const;  // its uid
   std::string ready_head_behind(std::string_view service) const;
