@@ -73,7 +73,7 @@ TEST(Seen, SEEN_04_AGroupNamedLikeTheHeadsIsRefused) {
   EXPECT_EQ(condition_of(world, "c", "InvalidSpec"), "True InvalidRayClusterSpec");
 }
 
-TEST(Seen, SEEN_05_TotalsAreOfWhatIsMade) {
+TEST(Seen, SEEN_05_NegativeReplicasTakeNothingAway) {
   World world;
   world.apply(kCluster)
       .patch("RayCluster", "c", R"(spec: {workerGroupSpecs: [

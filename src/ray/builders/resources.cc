@@ -124,8 +124,12 @@ ResourceList scheduled_resources(const RayClusterSpec& spec) {
 }
 
 ResourceList desired_resources(const RayClusterSpec& spec) {
-  // What would really be made, where KubeRay multiplies by `replicas` as written. SEEN-05
-  return sum_resources(spec, [](const auto& group) { return desired_replicas(group); });
+  // KubeRay multiplies by `replicas` as written, whatever the limits; but nobody wants less than no
+  // Pod. SEEN-05
+  return sum_resources(spec, [](const auto& group) {
+    const std::int32_t written = group.replicas.value_or(0);
+    return written < 0 ? desired_replicas(group) : written;
+  });
 }
 
 ResourceList min_resources(const RayClusterSpec& spec) {

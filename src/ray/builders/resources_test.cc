@@ -64,12 +64,18 @@ TEST(Resources, OfAWholeCluster) {
   EXPECT_EQ(amount_of(desired_resources(spec), "cpu").to_string(), "1");
 }
 
-TEST(Resources, CountWhatWouldBeMade) {  // SEEN-05
-  RayClusterSpec spec;
-  spec.workerGroupSpecs = {group(-3, 0, 4), group(9, 0, 2), group({}, 1, 3)};
-  for (auto& each : spec.workerGroupSpecs)
-    each.template_ = pod_template(R"({"requests":{"cpu":"1"}})");
-  EXPECT_EQ(amount_of(desired_resources(spec), "cpu").to_string(), "3");
+TEST(Resources, CountReplicasAsWrittenButNoneBelowZero) {  // SEEN-05
+  const auto cpus = [](const WorkerGroupSpec& of) {
+    RayClusterSpec spec;
+    spec.workerGroupSpecs = {of};
+    spec.workerGroupSpecs[0].template_ = pod_template(R"({"requests":{"cpu":"1"}})");
+    return amount_of(desired_resources(spec), "cpu").to_string();
+  };
+  EXPECT_EQ(cpus(group(9, 0, 2)), "9");
+  EXPECT_EQ(cpus(group({}, 1, 3)), "0");
+  EXPECT_EQ(cpus(group(0, 1, 3)), "0");
+  EXPECT_EQ(cpus(group(-3, 0, 4)), "0");
+  EXPECT_EQ(cpus(group(-3, 2, 4)), "2");
 }
 
 TEST(Resources, GpusOfEveryName) {
