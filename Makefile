@@ -28,8 +28,8 @@ sim: setup ## SEEDS runs of the operator with everything that goes wrong (src/si
 bench: build ## the measurements of bench/RESULTS.md
 	@bench/run.sh
 
-crds: build ## regenerate deploy/crd from the types
-	@$(BUILD)/bin/crdgen deploy/crd
+crds: build ## regenerate deploy/crd from the types, and what is made of it
+	@$(BUILD)/bin/crdgen deploy/crd && tools/gen_deploy.py
 
 fmt:       ## format every source
 	@git ls-files '*.cc' '*.h' | xargs clang-format-19 -i

@@ -5,3 +5,5 @@ cd "$(dirname "$0")/.."
 python3 bench/memory.py
 python3 bench/run_overhead.py
 python3 bench/rayjobs.py
+python3 bench/metrics.py
+python3 bench/rayclusters.py
