@@ -94,6 +94,7 @@ void drop_history(Json& object) {
   if (auto* labels = object_in(object, {"metadata", "labels"}))
     for (const auto label : {ray::kLabelReplicaIndex, ray::kLabelHostIndex}) labels->erase(label);
   if (string_at(object, {"kind"}) == "Pod") object.as_object().erase("status");
+  if (auto* metadata = object_in(object, {"metadata"})) metadata->erase("generation");
   if (auto* status = object_in(object, {"status"})) status->erase("stateTransitionTimes");
 }
 
@@ -111,8 +112,9 @@ void judge_clusters_at_the_end(const World& world, std::vector<std::string>& bro
 
 std::vector<std::string> picture_of_clusters(const World& world) {
   return world.picture([&](Json& object) {
-    // Whom the autoscaler named, and how often it wrote, is history, too.
+    // Whom the autoscaler named is history, too.
     if (bool_at(object, {"spec", "enableInTreeAutoscaling"})) return false;
+    if (string_at(object, {"kind"}) == "EndpointSlice") return false;  // not the operator's
     if (!is_of_a_cluster(world, object)) return false;
     drop_history(object);
     return true;

@@ -37,7 +37,7 @@ class DropsEvents final : public Relay {
   Task<Result<void>> watch(kube::WatchRequest request, WatchSink sink,
                            std::stop_token stop) override {
     auto lossy = [this, sink = std::move(sink)](kube::WatchEvent event) {
-      if (++events_ % 100 != 0) sink(std::move(event));
+      if (++events_ % 25 != 0) sink(std::move(event));
     };
     return inner().watch(std::move(request), std::move(lossy), std::move(stop));
   }

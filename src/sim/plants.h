@@ -14,7 +14,7 @@ enum class Plant {
   None,
   IgnoreConflicts,  // writes are made whatever version they were planned from
   ForgetWrites,     // answers to writes say nothing: no reading of one's own writes
-  DropEvent,        // one watch event in a hundred is lost, and no list makes up for it
+  DropEvent,        // one watch event in 25 is lost, and no list makes up for it
 };
 
 std::string_view to_string(Plant plant);
