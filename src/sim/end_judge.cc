@@ -95,7 +95,11 @@ void drop_history(Json& object) {
     for (const auto label : {ray::kLabelReplicaIndex, ray::kLabelHostIndex}) labels->erase(label);
   if (string_at(object, {"kind"}) == "Pod") object.as_object().erase("status");
   if (auto* metadata = object_in(object, {"metadata"})) metadata->erase("generation");
-  if (auto* status = object_in(object, {"status"})) status->erase("stateTransitionTimes");
+  // Those after the first ride along with the next write. Source: spec/02 §6.5.
+  if (auto* status = object_in(object, {"status"}))
+    for (const auto* field : {"stateTransitionTimes", "observedGeneration", "desiredCPU",
+                              "desiredMemory", "desiredGPU", "desiredTPU"})
+      status->erase(field);
 }
 
 }  // namespace
