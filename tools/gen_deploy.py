@@ -72,7 +72,9 @@ def chart_rules(calls):
 
 
 def chart_user_roles(calls):
-    text = f"{{{{- /* {SOURCE} */}}}}\n{{{{- if and .Values.rbacEnable (not .Values.singleNamespaceInstall) }}}}\n"
+    text = f"{{{{- /* {SOURCE} */}}}}\n"
+    text += ('{{- if and (include "kuberay-operator.on" .Values.rbacEnable) '
+             '(not .Values.singleNamespaceInstall) }}\n')
     for kind in calls["users"]:
         for name, rules in user_rules(kind).items():
             text += f"""---

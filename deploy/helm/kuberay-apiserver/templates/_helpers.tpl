@@ -20,14 +20,49 @@ app.kubernetes.io/component: {{ include "kuberay-apiserver.chartName" . }}
 app.kubernetes.io/name: {{ .Release.Name }}
 {{- end -}}
 
+{{/*
+Values whose absence means what values.yaml has: `helm upgrade --reuse-values` brings the values of a chart that may
+not have had them.
+*/}}
+{{- define "kuberay-apiserver.name" -}}
+{{- .Values.name | default "kuberay-apiserver" -}}
+{{- end -}}
+
+{{- define "kuberay-apiserver.serviceAccountName" -}}
+{{- (.Values.serviceAccount).name | default "kuberay-apiserver" -}}
+{{- end -}}
+
+{{- define "kuberay-apiserver.on" -}}
+{{- if ne (toString .) "false" -}}true{{- end -}}
+{{- end -}}
+
+{{/* Both lists are `list: […]`, since fromYaml answers a map. */}}
+{{- define "kuberay-apiserver.containerPorts" -}}
+{{- $http := dict "name" "http" "containerPort" 8888 "protocol" "TCP" -}}
+{{- $grpc := dict "name" "grpc" "containerPort" 8887 "protocol" "TCP" -}}
+{{- dict "list" (.Values.containerPort | default (list $http $grpc)) | toYaml -}}
+{{- end -}}
+
+{{- define "kuberay-apiserver.servicePorts" -}}
+{{- $http := dict "name" "http" "port" 8888 "targetPort" 8888 -}}
+{{- $rpc := dict "name" "rpc" "port" 8887 "targetPort" 8887 -}}
+{{- dict "list" ((.Values.service).ports | default (list $http $rpc)) | toYaml -}}
+{{- end -}}
+
+{{- define "kuberay-apiserver.httpPort" -}}
+{{- ((.Values.security).env).HTTP_LOCAL_PORT | default 8988 -}}
+{{- end -}}
+
+{{- define "kuberay-apiserver.grpcPort" -}}
+{{- ((.Values.security).env).GRPC_LOCAL_PORT | default 8987 -}}
+{{- end -}}
+
 {{/* Port of the Service's `port` behind it: the proxy's where there is one. */}}
 {{- define "kuberay-apiserver.targetPort" -}}
 {{- if not .root.Values.security -}}
 {{- .port.targetPort -}}
-{{- else if eq .port.name "http" -}}
-{{- .root.Values.security.env.HTTP_LOCAL_PORT -}}
 {{- else -}}
-{{- .root.Values.security.env.GRPC_LOCAL_PORT -}}
+{{- include (ternary "kuberay-apiserver.httpPort" "kuberay-apiserver.grpcPort" (eq .port.name "http")) .root -}}
 {{- end -}}
 {{- end -}}
 
@@ -48,6 +83,6 @@ roleRef:
   name: {{ .role }}
 subjects:
   - kind: ServiceAccount
-    name: {{ .root.Values.serviceAccount.name }}
+    name: {{ include "kuberay-apiserver.serviceAccountName" .root }}
     namespace: {{ .root.Release.Namespace }}
 {{- end -}}

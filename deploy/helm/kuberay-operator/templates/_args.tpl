@@ -1,6 +1,6 @@
 {{/* The operator's arguments. With a ConfigMap, all but the gates stand there. */}}
 {{- define "kuberay-operator.args" -}}
-{{- if .Values.configuration.enabled -}}
+{{- if (.Values.configuration).enabled -}}
 - --config
 - /etc/kuberay/config.yaml
 {{- else -}}
@@ -34,11 +34,11 @@
 - --log-file-path
 - {{ . }}
 {{- end }}
-{{- with .Values.logging.stdoutEncoder }}
+{{- with (.Values.logging).stdoutEncoder }}
 - --log-stdout-encoder
 - {{ . }}
 {{- end }}
-{{- with .Values.logging.fileEncoder }}
+{{- with (.Values.logging).fileEncoder }}
 - --log-file-encoder
 - {{ . }}
 {{- end }}
@@ -48,7 +48,7 @@
 {{- if hasKey .Values "leaderElectionEnabled" }}
 - --enable-leader-election={{ .Values.leaderElectionEnabled }}
 {{- end }}
-{{- if hasKey .Values.metrics "enabled" }}
+{{- if hasKey (.Values.metrics | default dict) "enabled" }}
 - --enable-metrics={{ .Values.metrics.enabled }}
 {{- end }}
 {{- if hasKey .Values "reconcileConcurrency" }}

@@ -3,7 +3,7 @@
 {{- if hasKey .Values "leaderElectionEnabled" }}
 enableLeaderElection: {{ .Values.leaderElectionEnabled }}
 {{- end }}
-{{- if hasKey .Values.metrics "enabled" }}
+{{- if hasKey (.Values.metrics | default dict) "enabled" }}
 enableMetrics: {{ .Values.metrics.enabled }}
 {{- end }}
 {{- if hasKey .Values "reconcileConcurrency" }}
@@ -26,10 +26,10 @@ watchNamespace: {{ . | quote }}
 {{- with include "kuberay-operator.logFile" . }}
 logFile: {{ . | quote }}
 {{- end }}
-{{- with .Values.logging.stdoutEncoder }}
+{{- with (.Values.logging).stdoutEncoder }}
 logStdoutEncoder: {{ . | quote }}
 {{- end }}
-{{- with .Values.logging.fileEncoder }}
+{{- with (.Values.logging).fileEncoder }}
 logFileEncoder: {{ . | quote }}
 {{- end }}
 {{- with .Values.batchScheduler }}

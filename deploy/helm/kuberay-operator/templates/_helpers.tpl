@@ -20,8 +20,17 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 
 {{- define "kuberay-operator.serviceAccountName" -}}
-{{- $unnamed := .Values.serviceAccount.create | ternary (include "kuberay-operator.fullname" .) "default" -}}
-{{- .Values.serviceAccount.name | default $unnamed -}}
+{{- $made := include "kuberay-operator.on" (.Values.serviceAccount).create -}}
+{{- $unnamed := ternary (include "kuberay-operator.fullname" .) "default" (ne $made "") -}}
+{{- (.Values.serviceAccount).name | default $unnamed -}}
+{{- end -}}
+
+{{/*
+Not empty unless the value is false. For values that are on by default: `helm upgrade --reuse-values` brings the values
+of a chart that may not have had them.
+*/}}
+{{- define "kuberay-operator.on" -}}
+{{- if ne (toString .) "false" -}}true{{- end -}}
 {{- end -}}
 
 {{/* Namespaces to watch, with commas; empty: all. */}}

@@ -35,11 +35,11 @@ securityContext:
 {{- end -}}
 
 {{- define "ray-cluster.container" -}}
-{{- $image := .group.image | default .root.Values.image -}}
+{{- $image := .group.image | default .root.Values.image | default dict -}}
 name: {{ .container }}
-image: "{{ $image.repository }}:{{ $image.tag }}"
-imagePullPolicy: {{ $image.pullPolicy }}
-{{- with concat (.root.Values.common.containerEnv | default list) (.group.containerEnv | default list) }}
+image: "{{ $image.repository | default "rayproject/ray" }}:{{ $image.tag | default "2.52.0" }}"
+imagePullPolicy: {{ $image.pullPolicy | default "IfNotPresent" }}
+{{- with concat ((.root.Values.common).containerEnv | default list) (.group.containerEnv | default list) }}
 env:
   {{- toYaml . | nindent 2 }}
 {{- end }}

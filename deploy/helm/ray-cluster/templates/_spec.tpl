@@ -1,11 +1,11 @@
 {{- define "ray-cluster.spec" -}}
-{{- with .Values.head.rayVersion }}
+{{- with (.Values.head).rayVersion }}
 rayVersion: {{ toString . | quote }}
 {{- end }}
-{{- if .Values.head.enableInTreeAutoscaling }}
+{{- if (.Values.head).enableInTreeAutoscaling }}
 enableInTreeAutoscaling: true
 {{- end }}
-{{- with .Values.head.autoscalerOptions }}
+{{- with (.Values.head).autoscalerOptions }}
 autoscalerOptions:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -21,7 +21,7 @@ gcsFaultToleranceOptions:
 {{- end }}
 {{- end }}
 headGroupSpec:
-  {{- include "ray-cluster.merged" (dict "text" (include "ray-cluster.headGroup" .) "extra" .Values.head.extraGroupSpec) | nindent 2 }}
+  {{- include "ray-cluster.merged" (dict "text" (include "ray-cluster.headGroup" .) "extra" (.Values.head).extraGroupSpec) | nindent 2 }}
 {{- with include "ray-cluster.workerGroups" . | trim }}
 workerGroupSpecs:
   {{- . | nindent 2 }}
@@ -31,11 +31,12 @@ workerGroupSpecs: []
 {{- end -}}
 
 {{- define "ray-cluster.headGroup" -}}
-{{- with .Values.service.type }}
+{{- $head := .Values.head | default dict }}
+{{- with (.Values.service).type }}
 serviceType: {{ . }}
 {{- end }}
-{{- include "ray-cluster.fields" (dict "group" .Values.head "keys" (list "headService")) }}
-{{- include "ray-cluster.startParams" .Values.head }}
+{{- include "ray-cluster.fields" (dict "group" $head "keys" (list "headService")) }}
+{{- include "ray-cluster.startParams" $head }}
 template:
-  {{- include "ray-cluster.podTemplate" (dict "root" . "group" .Values.head "container" "ray-head") | nindent 2 }}
+  {{- include "ray-cluster.podTemplate" (dict "root" . "group" $head "container" "ray-head") | nindent 2 }}
 {{- end -}}

@@ -17,12 +17,12 @@ template:
 
 {{/* Every worker group that is not disabled, by name; what an additional one is asked to have is bounded. */}}
 {{- define "ray-cluster.workerGroups" -}}
-{{- if not .Values.worker.disabled }}
-- {{ include "ray-cluster.workerGroup" (dict "root" . "name" .Values.worker.groupName "group" .Values.worker) | indent 2 | trim }}
+{{- if and .Values.worker (not (.Values.worker).disabled) }}
+- {{ include "ray-cluster.workerGroup" (dict "root" . "name" (.Values.worker.groupName | default "workergroup") "group" .Values.worker) | indent 2 | trim }}
 {{- end }}
 {{- $small := dict "cpu" "1" "memory" "1Gi" }}
 {{- range $name, $group := .Values.additionalWorkerGroups }}
-{{- if not $group.disabled }}
+{{- if not ($group).disabled }}
 {{- $resources := $group.resources | default (dict "limits" $small "requests" $small) }}
 {{- $group = merge (dict "resources" $resources) $group }}
 - {{ include "ray-cluster.workerGroup" (dict "root" $ "name" $name "group" $group) | indent 2 | trim }}
