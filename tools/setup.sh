@@ -29,23 +29,33 @@ install_packages() {
   DEBIAN_FRONTEND=noninteractive as_root apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# kubectl is the client that users bring. Debian's is years old, so it is built from its Go module
-# where Go stands; else Debian's has to do.
+# Puts kubectl of `version` into `folder`, built from its Go module. Kubernetes' own go.mod takes the modules of its
+# staging/ from beside it, which a module proxy does not serve: each is asked for by the version it is published as.
+build_kubectl() { # version folder
+  local version=$1 folder=$2 work
+  work=$(mktemp -d)
+  (
+    cd "$work" && go mod init kubectl && go mod edit -require "k8s.io/kubernetes@$version" &&
+      go mod download -json "k8s.io/kubernetes@$version" >module.json &&
+      sed -nE "s#^\s*(k8s.io/\S+) => ./staging/.*#-replace=\1=\1@v0${version#v1}#p" \
+        "$(sed -nE 's/.*"GoMod": "(.*)".*/\1/p' module.json)" | xargs go mod edit &&
+      CGO_ENABLED=0 go build -mod=mod -trimpath -ldflags '-s -w' -o kubectl k8s.io/kubernetes/cmd/kubectl
+  ) >"$work/log" 2>&1 && mkdir -p "$folder" && mv "$work/kubectl" "$folder/kubectl" || { tail -n 3 "$work/log" >&2; rm -rf "$work"; return 1; }
+  rm -rf "$work"
+}
+
+# kubectl is the client that users bring. Debian's is years old, so it is built where Go stands that can; else
+# Debian's has to do.
 install_kubectl() {
   command -v kubectl >/dev/null && return
   local cache="${MANTA_TOOLS:-$HOME/.cache/manta-tools}"
-  if [ -x "$cache/bin/kubectl" ]; then as_root ln -sf "$cache/bin/kubectl" /usr/local/bin/kubectl; return; fi
-  if command -v go >/dev/null; then
+  if [ ! -x "$cache/bin/kubectl" ] && command -v go >/dev/null; then
     say "building kubectl from its Go module (some minutes)"
-    mkdir -p "$cache/src" "$cache/bin"
-    cp ../shared/conformance/kubetools/go.* "$cache/src/" 2>/dev/null || die "no go.mod for kubectl beside the project (../shared/conformance/kubetools)"
-    chmod u+w "$cache"/src/*
-    (cd "$cache/src" && CGO_ENABLED=0 go build -mod=mod -trimpath -o "$cache/bin/" k8s.io/kubernetes/cmd/kubectl)
-    as_root ln -sf "$cache/bin/kubectl" /usr/local/bin/kubectl
-  else
-    say "installing Debian's kubectl (no Go here to build a newer one)"
-    DEBIAN_FRONTEND=noninteractive as_root apt-get install -y -qq --no-install-recommends kubernetes-client >/dev/null
+    build_kubectl v1.37.2 "$cache/bin" || say "that did not work with $(go version | cut -d' ' -f3)"
   fi
+  if [ -x "$cache/bin/kubectl" ]; then as_root ln -sf "$cache/bin/kubectl" /usr/local/bin/kubectl; return; fi
+  say "installing Debian's kubectl"
+  DEBIAN_FRONTEND=noninteractive as_root apt-get install -y -qq --no-install-recommends kubernetes-client >/dev/null
 }
 
 # helm and Prometheus are for tests/install only, and stand in the cache folder, not on the path.
@@ -54,7 +64,8 @@ install_helm() {
   [ -x "$cache/bin/helm" ] && return
   command -v go >/dev/null || { say "no Go here to build helm: the tests of the charts will be skipped"; return; }
   say "building helm from its Go module (a minute or two)"
-  GOBIN="$cache/bin" CGO_ENABLED=0 go install -trimpath -ldflags '-s -w' helm.sh/helm/v3/cmd/helm@v3.22.0
+  GOBIN="$cache/bin" CGO_ENABLED=0 go install -trimpath -ldflags '-s -w' helm.sh/helm/v3/cmd/helm@v3.22.0 ||
+    say "that did not work: the tests of the charts will be skipped"
 }
 
 # Debian's Prometheus, unpacked rather than installed: the package starts a daemon.
