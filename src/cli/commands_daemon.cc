@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/instance.h"
+#include "cli/leftovers.h"
 #include "local/images/image_index.h"
 
 #include <fmt/format.h>
@@ -78,19 +79,26 @@ int command_down(const Paths& paths, bool purge) {
       fmt::print("manta is down\n");
       break;
     case StopOutcome::Killed:
-      fmt::print("manta did not end in time and was killed; the next `manta up` cleans up\n");
+      fmt::print("manta did not end in time and was killed\n");
       break;
   }
-  if (!purge) return 0;
-  std::error_code code;
+  const auto removed = remove_leftovers(paths);
+  if (removed && !removed->empty())
+    fmt::print("removed what a killed manta had left: {}\n", listed(*removed));
+  if (!removed) print_error(removed.error().message);
+  const int code = removed ? 0 : 1;
+  if (!purge) return code;
+  std::error_code ignored;
   for (const auto* suffix : {"", "-wal", "-shm"})
-    std::filesystem::remove(paths.store().string() + suffix, code);
+    std::filesystem::remove(paths.store().string() + suffix, ignored);
+  remove_pod_files(paths);
   fmt::print("its objects are deleted\n");
-  return 0;
+  return code;
 }
 
 int command_status(const Paths& paths, bool as_json) {
   const auto state = running_daemon(paths);
+  const auto leftovers = find_leftovers(paths);
   if (as_json) {
     JsonObject json{{"running", state.has_value()}, {"dataDir", paths.home.string()}};
     if (state) {
@@ -102,11 +110,15 @@ int command_status(const Paths& paths, bool as_json) {
       json["kubeconfig"] = paths.kubeconfig().string();
       json["residentMiB"] = resident_mib(state->pid);
     }
+    if (!leftovers.empty()) json["leftovers"] = JsonArray(leftovers.begin(), leftovers.end());
     fmt::print("{}\n", pretty_json(json));
     return state ? 0 : 3;
   }
   if (!state) {
     fmt::print("manta is not running on {}\n", paths.home.string());
+    if (!leftovers.empty())
+      fmt::print("one that was killed has left {}; manta down (or up) removes it\n",
+                 listed(leftovers));
     return 3;
   }
   fmt::print("manta {} is running since {}{}\n", state->version, state->started,

@@ -134,19 +134,34 @@ class Manta:
     def mounts(self):
         return [line for line in open("/proc/self/mountinfo") if str(self.home) in line]
 
+    def marker(self):
+        """What marks this manta's things among those of others on this machine; None before its first start."""
+        file = self.home / "node/marker"
+        return file.read_text().strip() if file.exists() else None
+
+    def on_host(self):
+        """What is on this machine under our marker: interfaces, nftables tables, cgroups, names of hosts."""
+        marker = self.marker()
+        if not marker:
+            return []
+        links = [name for name in os.listdir("/sys/class/net")
+                 if name == f"manta{marker}" or name.startswith(f"mv{marker[:5]}")]
+        tables = subprocess.run(["nft", "list", "tables"], text=True, capture_output=True).stdout.splitlines() \
+            if shutil.which("nft") else []
+        recorded = self.home / "node/cgroups"
+        cgroups = recorded.read_text().splitlines() if recorded.exists() else []
+        return (links + [line for line in tables if marker in line] + [c for c in cgroups if os.path.exists(c)]
+                + [line for line in open("/etc/hosts") if marker in line])
+
     def assert_nothing_left(self):
         wait_for("every process to be gone", lambda: not self.processes(), 20)
         assert not self.mounts()
+        assert not self.on_host()
 
 
 def events_of(manta, thing):
     """The events about an object, as kubectl gave it."""
     return manta.get("events", "--field-selector", f"involvedObject.uid={thing['metadata']['uid']}")["items"]
-
-
-def network_links():
-    """Interfaces of this machine, to see that a test leaves none behind."""
-    return set(os.listdir("/sys/class/net"))
 
 
 @pytest.fixture(scope="session")

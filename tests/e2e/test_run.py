@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 import yaml
-from conftest import SAMPLES, network_links, wait_for
+from conftest import SAMPLES, wait_for
 
 SAMPLE = SAMPLES / "ray-job.sample.yaml"
 
@@ -26,14 +26,12 @@ def head(job):
 
 
 def test_LM_03_sample_succeeds_and_leaves_nothing(manta):
-    links = network_links()
     done = manta("run", SAMPLE)
     assert done.stdout.count("a task ran on") == 2
     assert "2 nodes, 2 addresses" in done.stdout
     assert "rayjob/rayjob-sample SUCCEEDED" in done.stderr
     assert not manta.is_running()
     manta.assert_nothing_left()
-    assert network_links() == links
 
 
 def test_keep_leaves_objects_and_daemon(manta):
@@ -76,7 +74,6 @@ def test_job_that_never_fits_says_why(manta, tmp_path):
 
 
 def test_interrupt_cleans_up_at_once(manta):
-    links = network_links()
     run = manta.start("run", SAMPLE)
     wait_for("a head Pod", lambda: "-head-" in manta.kubectl("get", "pods", "-o", "name").stdout)
     run.send_signal(signal.SIGINT)
@@ -85,12 +82,10 @@ def test_interrupt_cleans_up_at_once(manta):
     assert "interrupted" in err
     assert not manta.is_running()
     manta.assert_nothing_left()
-    assert network_links() == links
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupt_while_the_daemon_starts(manta, number):
-    links = network_links()
     run = manta.start("run", SAMPLE)
     wait_for("the daemon's lock", (manta.home / "daemon.lock").exists)
     run.send_signal(number)
@@ -98,7 +93,6 @@ def test_interrupt_while_the_daemon_starts(manta, number):
     assert run.returncode == 130, err
     assert not manta.is_running()
     manta.assert_nothing_left()
-    assert network_links() == links
 
 
 def test_closed_output_does_not_leave_the_daemon(manta):

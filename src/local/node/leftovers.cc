@@ -53,23 +53,43 @@ void record_cgroups(const std::string& state_folder, const std::vector<std::stri
 }
 
 /// Helpers of this marker die with their node; one that is just being killed may still be seen.
-static void kill_helpers(const std::string& marker) {
+static std::vector<pid_t> find_helpers(const std::string& marker) {
+  std::vector<pid_t> found;
+  const auto argument = std::string(kHelperArgument) + '\0' + marker + '\0';
   for (const auto& name : list_folder("/proc")) {
     if (!std::ranges::all_of(name, [](unsigned char c) { return std::isdigit(c); })) continue;
     const auto line = read_file("/proc/" + name + "/cmdline").value_or("");
-    const auto argument = std::string(kHelperArgument) + '\0' + marker + '\0';
     if (line.find(argument) != std::string::npos)
-      kill(static_cast<pid_t>(std::stol(name)), SIGKILL);
+      found.push_back(static_cast<pid_t>(std::stol(name)));
   }
+  return found;
+}
+
+static std::vector<std::string> recorded_cgroups(const std::string& state_folder) {
+  std::vector<std::string> roots;
+  std::ifstream in(state_folder + "/cgroups");
+  for (std::string line; std::getline(in, line);)
+    if (!line.empty()) roots.push_back(line);
+  return roots;
+}
+
+std::vector<std::string> find_leftovers(const NodeOptions& options, const std::string& marker) {
+  std::vector<std::string> found;
+  if (!find_helpers(marker).empty()) found.emplace_back("processes of Pods");
+  std::error_code ignored;
+  if (std::ranges::any_of(recorded_cgroups(options.state_folder),
+                          [&](const auto& root) { return fs::exists(root, ignored); }))
+    found.emplace_back("cgroups");
+  if (PodNetwork::has_devices(marker)) found.emplace_back("the Pods' network");
+  const auto names = read_file(options.host_names_file).value_or("");
+  if (options.write_host_names && replace_hosts_block(names, marker, {}) != names)
+    found.push_back("host names in " + options.host_names_file);
+  return found;
 }
 
 void remove_leftovers(const NodeOptions& options, const std::string& marker) {
-  kill_helpers(marker);
-  std::vector<std::string> roots;
-  std::ifstream in(options.state_folder + "/cgroups");
-  for (std::string line; std::getline(in, line);)
-    if (!line.empty()) roots.push_back(line);
-  Cgroups::destroy(roots);
+  for (const auto pid : find_helpers(marker)) kill(pid, SIGKILL);
+  Cgroups::destroy(recorded_cgroups(options.state_folder));
   if (!needs_rootless()) {
     close_outbound(marker);
     forbid_bridge_traffic(PodNetwork::bridge_name(marker));

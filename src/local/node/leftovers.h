@@ -15,6 +15,8 @@ namespace manta::local {
 Result<std::string> state_marker(const std::string& state_folder, Random& random);
 /// Remembers the cgroups made, for the next life's clean-up.
 void record_cgroups(const std::string& state_folder, const std::vector<std::string>& roots);
+/// What there is to remove, in words for people ("the Pods' network"); only looks.
+std::vector<std::string> find_leftovers(const NodeOptions& options, const std::string& marker);
 void remove_leftovers(const NodeOptions& options, const std::string& marker);
 /// Replaces (or without entries removes) our block in the host's hosts file.
 Result<void> write_host_names(const NodeOptions& options, const std::string& marker,

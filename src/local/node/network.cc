@@ -65,15 +65,30 @@ Result<PodNetwork> PodNetwork::start(const std::string& id, const std::string& s
   return PodNetwork(id, bridge, net, *index);
 }
 
+static Result<std::vector<std::string>> devices_of(Netlink& netlink, const std::string& id) {
+  auto links = netlink.links();
+  if (!links) return failed(links.error());
+  std::erase_if(*links, [&](const auto& link) {
+    return !link.starts_with(veth_prefix(id)) && link != PodNetwork::bridge_name(id);
+  });
+  return *links;
+}
+
+bool PodNetwork::has_devices(const std::string& id) {
+  auto netlink = Netlink::open();
+  if (!netlink) return false;
+  const auto devices = devices_of(*netlink, id);
+  return devices && !devices->empty();
+}
+
 Result<void> PodNetwork::clean_up(const std::string& id) {
   auto netlink = Netlink::open();
   if (!netlink) return failed(netlink.error());
-  auto links = netlink->links();
-  if (!links) return failed(links.error());
+  const auto devices = devices_of(*netlink, id);
+  if (!devices) return failed(devices.error());
   Result<void> result = {};
-  for (const auto& link : *links)
-    if (link.starts_with(veth_prefix(id)) || link == bridge_name(id))
-      if (auto removed = netlink->remove_link(link); !removed) result = std::move(removed);
+  for (const auto& device : *devices)
+    if (auto removed = netlink->remove_link(device); !removed) result = std::move(removed);
   return result;
 }
 

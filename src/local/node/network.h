@@ -35,6 +35,8 @@ class PodNetwork {
   static Result<PodNetwork> start(const std::string& id, const std::string& subnet);
   /// Removes the bridge and every veth of this id, also an earlier life's.
   static Result<void> clean_up(const std::string& id);
+  /// True while there is something for clean_up() to remove.
+  static bool has_devices(const std::string& id);
 
   static std::string bridge_name(const std::string& id) { return "manta" + id.substr(0, 8); }
   const Ipv4Net& net() const { return net_; }

@@ -110,10 +110,25 @@ std::string Node::pod_network() const {
   return fmt::format("{}/{}", format_ipv4(net.address), net.prefix);
 }
 
-void Node::clean_up_leftovers(const NodeOptions& options) {
+namespace {
+
+/// Empty when no node was here yet.
+std::string read_marker(const NodeOptions& options) {
   std::string marker;
   std::ifstream(options.state_folder + "/marker") >> marker;
-  if (marker.size() == 8) remove_leftovers(options, marker);
+  return marker.size() == 8 ? marker : "";
+}
+
+}  // namespace
+
+std::vector<std::string> Node::find_leftovers(const NodeOptions& options) {
+  const auto marker = read_marker(options);
+  if (marker.empty()) return {};
+  return local::find_leftovers(options, marker);
+}
+
+void Node::clean_up_leftovers(const NodeOptions& options) {
+  if (const auto marker = read_marker(options); !marker.empty()) remove_leftovers(options, marker);
 }
 
 Result<void> Node::Impl::prepare_host() {

@@ -48,8 +48,9 @@ class Node final : public PodBackend {
   Task<Result<void>> forward(ContainerTarget target, std::uint16_t port, ForwardStream stream,
                              std::stop_token stop) override;
 
-  /// Removes processes, cgroups and network devices of an earlier life in this state folder, and
-  /// the names it left in the host's hosts file. start() calls it.
+  /// What a node that was killed has left of this state folder, in words for people: processes,
+  /// cgroups, network devices, names in the host's hosts file. start() removes them, too.
+  static std::vector<std::string> find_leftovers(const NodeOptions& options);
   static void clean_up_leftovers(const NodeOptions& options);
 
  private:
