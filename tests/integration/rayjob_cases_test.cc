@@ -477,6 +477,7 @@ TEST(RayJobCase, RJ_37_AHeadThatCannotInitialiseFailsTheJob) {
                               string_at(w.get("Pod", head), {"status", "phase"}) != "Failed";
                      }},
                     30min);
+    world.pass(100ms);  // an init container runs for a moment
     set_pod_status(world, head,
                    "{phase: Failed, initContainerStatuses: [{name: setup, state: {terminated: "
                    "{exitCode: 42, reason: Error}}}]}");
