@@ -39,7 +39,8 @@ build_kubectl() { # version folder
       go mod download -json "k8s.io/kubernetes@$version" >module.json &&
       sed -nE "s#^\s*(k8s.io/\S+) => ./staging/.*#-replace=\1=\1@v0${version#v1}#p" \
         "$(sed -nE 's/.*"GoMod": "(.*)".*/\1/p' module.json)" | xargs go mod edit &&
-      CGO_ENABLED=0 go build -mod=mod -trimpath -ldflags '-s -w' -o kubectl k8s.io/kubernetes/cmd/kubectl
+      CGO_ENABLED=0 go build -mod=mod -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" \
+        -o kubectl k8s.io/kubernetes/cmd/kubectl
   ) >"$work/log" 2>&1 && mkdir -p "$folder" && mv "$work/kubectl" "$folder/kubectl" || { tail -n 3 "$work/log" >&2; rm -rf "$work"; return 1; }
   rm -rf "$work"
 }
