@@ -38,6 +38,8 @@ namespace {
 
 /// Node, controllers and operator end within this, or the process does.
 constexpr Duration kStopPatience = std::chrono::seconds{30};
+/// Each one means that somebody else was quicker.
+constexpr int kPortTries = 20;
 
 class Daemon {
  public:
@@ -82,8 +84,6 @@ class Daemon {
 
   /// Store, API server and its HTTPS front.
   Result<void> open() {
-    const auto port = choose_port(options_.port, last_ ? std::optional(last_->port) : std::nullopt);
-    if (!port) return failed(port.error());
     const auto services = choose_service_network(paths_, !options_.control_plane_only);
     if (!services) return failed(services.error());
     auto credentials =
@@ -93,14 +93,25 @@ class Daemon {
     auto store = local::Store::open({.path = paths_.store().string()});
     if (!store) return failed(store.error().in("opening " + paths_.store().string()));
     store_ = std::move(*store);
+    for (int tries = 1;; ++tries) {
+      auto listening = listen(*services);
+      // Between our look and our listening, another manta may have taken the port.
+      const bool taken = !listening && listening.error().code == ErrorCode::Unavailable;
+      if (!taken || options_.port || tries == kPortTries) return listening;
+    }
+  }
+
+  Result<void> listen(const std::string& services) {
+    const auto port = choose_port(options_.port, last_ ? std::optional(last_->port) : std::nullopt);
+    if (!port) return failed(port.error());
+    front_.reset();  // of an earlier try; it knows the API server
     api_ = std::make_unique<local::ApiServer>(
         loop_, random_, *store_,
-        local::ApiServerOptions{.service_cidr = *services,
+        local::ApiServerOptions{.service_cidr = services,
                                 .advertise_port = *port,
                                 .mount_service_accounts = !options_.control_plane_only});
     front_ = make_front(*port);
-    if (auto ok = front_->start(); !ok) return failed(ok.error());
-    return {};
+    return front_->start();
   }
 
   Task<Result<void>> start_node() {

@@ -8,7 +8,7 @@ import socket
 import subprocess
 
 import pytest
-from conftest import SAMPLES, wait_for
+from conftest import SAMPLES, Manta, wait_for
 
 
 def test_up_is_idempotent_and_down_leaves_nothing(manta):
@@ -29,6 +29,18 @@ def test_two_ups_at_once_are_one(manta):
         out, err = up.communicate(timeout=60)
         assert up.returncode == 0, err
         assert "manta is up" in out
+
+
+def test_mantas_that_start_at_once_get_a_port_each(images, tmp_path):
+    mantas = [Manta(tmp_path / str(number), images) for number in range(6)]
+    try:
+        for up in [manta.start("up", "--control-plane-only") for manta in mantas]:
+            _, err = up.communicate(timeout=60)
+            assert up.returncode == 0, err
+        assert len({manta.state()["port"] for manta in mantas}) == len(mantas)
+    finally:
+        for manta in mantas:
+            manta.stop()
 
 
 def test_objects_survive_a_restart_and_not_a_purge(manta):
