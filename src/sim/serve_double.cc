@@ -23,9 +23,10 @@ Json ServeDouble::details(const std::string& head, const std::string& service) c
     const std::string status = scripted != says.end() ? scripted->second
                                : deployed             ? "RUNNING"
                                                       : "DEPLOYING";
+    const auto explained = explains.find(name);
     applications[name] = JsonObject{
         {"status", status},
-        {"message", ""},
+        {"message", explained == explains.end() ? std::string() : explained->second},
         {"deployed_app_config", application},
         {"deployments",
          {{"Main", {{"status", status == "RUNNING" ? "HEALTHY" : "UPDATING"}, {"message", ""}}}}}};

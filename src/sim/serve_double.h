@@ -32,6 +32,8 @@ class ServeDouble final : public kube::Outside {
   Duration deploy_takes = std::chrono::seconds{5};
   /// What is said of an application whatever it does; "" leaves it out.
   std::map<std::string, std::string> says = {};
+  /// An application's message.
+  std::map<std::string, std::string> explains = {};
   /// Head Services whose dashboard answers 503, and which refuse configs.
   std::set<std::string> down = {};
   std::set<std::string> refusing = {};

@@ -56,6 +56,26 @@ TEST(RayServiceCase, RS_01_ASuspendedPendingClusterHoldsNothingUp) {
   EXPECT_NE(next, old);
 }
 
+TEST(RayServiceCase, RS_01_AnApplicationThatCannotDeploySaysWhy) {
+  ServiceWorld world;
+  world.serve().says["a"] = "DEPLOY_FAILED";
+  world.serve().explains["a"] = "Traceback (most recent call last):\n  x\nImportError: no m\n";
+  world.apply(kService).pass(2min);
+  EXPECT_THAT(world.condition("Ready"), HasSubstr("False"));
+  EXPECT_THAT(world.message("Ready"), HasSubstr("DEPLOY_FAILED: ImportError: no m"));
+  const auto told = [&] {
+    return std::ranges::count_if(world.events("s"), [](const std::string& event) {
+      return event.find("ImportError: no m") != std::string::npos;
+    });
+  };
+  EXPECT_EQ(told(), 1);
+  world.crash().pass(1min);
+  EXPECT_EQ(told(), 1) << "once, whoever is started";
+  world.serve().says.clear();
+  world.run_until(service_serves("s")).settle();
+  EXPECT_THAT(world.message("Ready"), Not(HasSubstr("ImportError")));
+}
+
 TEST(RayServiceCase, RS_03_TrafficWaitsForEveryConfiguredApplication) {
   ServiceWorld world;
   world.serve().says["b"] = "";

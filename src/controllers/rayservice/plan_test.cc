@@ -235,6 +235,42 @@ TEST_F(Table, AClusterOfTheReferenceKeepsItsSpec) {
   EXPECT_EQ(find(plan.stages[0][0].body, {"spec"}), nullptr);
 }
 
+TEST_F(Table, WhatServeCannotDeployIsTold) {
+  rs.status.pendingServiceStatus.rayClusterName = "s-abcde";
+  rs.status.conditions = {
+      {.type = "Ready", .status = "False", .reason = "Initializing"},
+      {.type = "UpgradeInProgress", .status = "False", .reason = "Initializing"}};
+  seen.pending = with_head(cluster("s-abcde", true));
+  const auto told = [&](std::string_view status, std::string message) {
+    auto fact = *parse_json(kRunning);
+    fact.at("applications").at("a") = JsonObject{{"status", status}, {"message", message}};
+    answer("s-abcde", dump_json(fact));
+    const auto plan = make();
+    std::vector<std::string> out;
+    for (const auto& event : plan.events) out.push_back(event.reason + " " + event.note);
+    rs.status =
+        *ray::parse_part<ray::RayServiceStatus>(*find(plan.status->body, {"status"}), "status");
+    out.push_back(rs.status.conditions[0].message);
+    return out;
+  };
+  const std::string start = "RayService is initializing",
+                    fails = "application a of s-abcde is DEPLOY_FAILED";
+  rs.status.conditions[0].message = start;
+  EXPECT_THAT(told("DEPLOYING", "on its way"), ElementsAre(start));
+  EXPECT_THAT(told("DEPLOY_FAILED", ""), ElementsAre(start + ". Waiting: " + fails));
+  EXPECT_THAT(told("DEPLOYING", ""), ElementsAre(start));
+  EXPECT_THAT(told("DEPLOY_FAILED", "Traceback:\n  File x\nImportError: no m\n\n"),
+              ElementsAre("ServeApplicationFailed " + fails + ": ImportError: no m",
+                          start + ". Waiting: " + fails + ": ImportError: no m"));
+  EXPECT_THAT(told("DEPLOY_FAILED", "ImportError: no n"),
+              ElementsAre(start + ". Waiting: " + fails + ": ImportError: no n"));
+  // Cut where a character ends: each has two bytes, after one.
+  std::string longer = "x";
+  for (int n = 0; n < 400; ++n) longer += "ä";
+  EXPECT_THAT(told("DEPLOY_FAILED", longer),
+              ElementsAre(start + ". Waiting: " + fails + ": " + longer.substr(0, 511) + "…"));
+}
+
 TEST_F(Table, WhatABlockedClusterWasLikeIsKept) {
   rs.status.activeServiceStatus.rayClusterName = "s-abcde";
   rs.status.activeServiceStatus.applicationStatuses["a"] = {.status = "RUNNING"};

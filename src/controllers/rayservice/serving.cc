@@ -1,6 +1,7 @@
 #include "controllers/rayservice/serving.h"
 
 #include "controllers/naming.h"
+#include "controllers/rayservice/application_trouble.h"
 #include "controllers/rayservice/clusters.h"
 #include "controllers/rayservice/conditions.h"
 #include "controllers/rayservice/serve.h"
@@ -260,6 +261,7 @@ void plan_serving(Draft& draft) {
   const auto endpoints = count_endpoints(draft);
   carry_out(draft, move, rollout, seen);
   draft.status.numServeEndpoints = endpoints;
+  tell_trouble(draft);
   update_conditions(draft, endpoints);
   draft.status.serviceStatus = is_marked(draft.status, kReady) ? "Running" : "";
 }

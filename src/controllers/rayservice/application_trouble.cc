@@ -1,0 +1,66 @@
+#include "controllers/rayservice/application_trouble.h"
+
+#include "base/utf8.h"
+#include "controllers/writes.h"
+
+#include <fmt/format.h>
+
+namespace manta::controllers::rayservice {
+namespace {
+
+constexpr std::size_t kLongestLine = 512;
+constexpr std::size_t kMostTold = 5;  // a condition's message has 32768 bytes
+
+bool is_in_trouble(const ray::ServeApplicationStatus& application) {
+  return application.status == "DEPLOY_FAILED" || application.status == "UNHEALTHY";
+}
+
+// Of a traceback the last line is the error; the rest is in the application's status.
+std::string last_line(std::string_view text) {
+  const auto end = text.find_last_not_of(" \t\r\n");
+  if (end == text.npos) return {};
+  text = text.substr(0, end + 1);
+  text.remove_prefix(text.find_last_of('\n') + 1);  // npos + 1 is 0
+  text.remove_prefix(text.find_first_not_of(" \t\r"));
+  if (text.size() <= kLongestLine) return std::string(text);
+  text = text.substr(0, kLongestLine);
+  while (!text.empty() && !is_utf8(text)) text.remove_suffix(1);  // half a character
+  return fmt::format("{}…", text);
+}
+
+// The stored status remembers what was told, so a restart tells nothing twice.
+bool was_told(const ray::ServeClusterStatus& stored, const std::string& name,
+              std::string_view status) {
+  const auto found = stored.applicationStatuses.find(name);
+  return found != stored.applicationStatuses.end() && found->second.status == status &&
+         !found->second.message.empty();
+}
+
+void tell_cluster(Draft& draft, const ray::ServeClusterStatus& now,
+                  const ray::ServeClusterStatus& stored, std::vector<std::string>& waits) {
+  std::size_t found = 0;
+  for (const auto& [name, application] : now.applicationStatuses) {
+    if (!is_in_trouble(application) || ++found > kMostTold) continue;
+    auto fact =
+        fmt::format("application {} of {} is {}", name, now.rayClusterName, application.status);
+    const auto reason = last_line(application.message);
+    if (!reason.empty()) fact += ": " + reason;
+    if (!reason.empty() && !was_told(stored, name, application.status))
+      draft.plan.events.push_back(warning("ServeApplicationFailed", "Reconcile", fact));
+    waits.push_back(std::move(fact));
+  }
+  if (found > kMostTold)
+    waits.push_back(fmt::format("{} more applications are in trouble", found - kMostTold));
+}
+
+}  // namespace
+
+void tell_trouble(Draft& draft) {
+  const auto& stored = draft.service().status;
+  const bool upgrading = !draft.active_name().empty() && !draft.pending_name().empty();
+  tell_cluster(draft, draft.status.activeServiceStatus, stored.activeServiceStatus, draft.waits);
+  tell_cluster(draft, draft.status.pendingServiceStatus, stored.pendingServiceStatus,
+               upgrading ? draft.upgrade_waits : draft.waits);
+}
+
+}  // namespace manta::controllers::rayservice
