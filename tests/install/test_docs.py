@@ -1,9 +1,15 @@
 """The documentation: links lead somewhere, generated tables are what the code says."""
 import re
+import shutil
+import sys
+import textwrap
 
 import pytest
 
 from conftest import DEPLOY, MANAGER, TOP, run
+
+sys.path.insert(0, str(TOP / "tools"))
+from gen_config_docs import gates  # noqa: E402
 
 PAGES = [*sorted((TOP / "docs").glob("*.md")), *sorted(DEPLOY.rglob("README.md"))]
 
@@ -19,6 +25,57 @@ def test_links_lead_somewhere(page):
 def test_named_paths_exist(page):
     for path in re.findall(r"`?\b((?:deploy|docs|tools|samples|tests)/[\w./-]*[\w-])", page.read_text()):
         assert (TOP / path).exists(), f"{page.name}: {path}"
+
+
+def listed_gates():
+    """Of docs/configuration.md: KubeRay's, and ours."""
+    text = (TOP / "docs/configuration.md").read_text()
+    section = text.split("\n## Feature gates\n")[1].split("\n## ")[0]
+    return re.findall(r"^\| `(\w+)` \|", section, re.M), re.findall(r"^- `(\w+)` \(", section, re.M)
+
+
+def test_every_gate_of_ours_is_explained():
+    explained = re.findall(r"^\| (Ray\w+) \| [^|]+ \| [^|]+ \|$", (TOP / "docs/differences.md").read_text(), re.M)
+    assert sorted(explained) == sorted(listed_gates()[1])
+
+
+def test_listed_gates_are_the_code_s():
+    """Needs no built operator, as test_configuration_is_what_the_code_says does."""
+    kuberay, ours = listed_gates()
+    known = list(gates())
+    assert (kuberay, ours) == ([n for n, _, stage in known if stage != "Ours"],
+                               [n for n, _, stage in known if stage == "Ours"])
+
+
+@pytest.mark.skipif(not MANAGER.exists(), reason=f"no {MANAGER}")
+def test_operator_knows_every_listed_gate():
+    def says(names):
+        return run(MANAGER, "--kubeconfig=/nonexistent", "--enable-leader-election=false",
+                   "--feature-gates=" + ",".join(f"{n}=false" for n in names), check=False).stderr
+    everyone = [name for part in listed_gates() for name in part]
+    assert "unrecognized feature gate: NoSuchGate" in says([*everyone, "NoSuchGate"])
+    assert "unrecognized" not in says(everyone)
+
+
+INSTALLS = [(p, command) for p in [*PAGES, TOP / "README.md", DEPLOY / "helm/kuberay-operator/templates/NOTES.txt"]
+            for command in re.findall(r"^ +(helm (?:install|upgrade)(?:.*\\\n)*.*)$", p.read_text(), re.M)
+            if "kuberay-operator" in command]
+
+
+@pytest.mark.parametrize("page, command", INSTALLS, ids=[p.relative_to(TOP).as_posix() for p, _ in INSTALLS])
+def test_helm_commands_name_the_image(page, command):
+    """The chart's default is KubeRay's image."""
+    assert "image.repository=" in command and "image.tag=" in command
+
+
+def test_overlay_of_the_installation_page_names_the_image(tmp_path):
+    text = (TOP / "docs/install.md").read_text()
+    overlay = re.search(r"^    resources:\n(?:    .*\n)+", text, re.M)[0]
+    shutil.copytree(DEPLOY, tmp_path / "deploy")
+    (tmp_path / "my-operator").mkdir()
+    (tmp_path / "my-operator/kustomization.yaml").write_text(textwrap.dedent(overlay))
+    built = run("kubectl", "kustomize", tmp_path / "my-operator").stdout
+    assert re.findall(r"^ +image: (\S+)$", built, re.M) == ["REGISTRY/operator:TAG"]
 
 
 def test_configuration_is_what_the_code_says():

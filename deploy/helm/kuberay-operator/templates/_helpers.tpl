@@ -33,6 +33,11 @@ of a chart that may not have had them.
 {{- if ne (toString .) "false" -}}true{{- end -}}
 {{- end -}}
 
+{{- define "kuberay-operator.image" -}}
+{{- $image := .Values.image | default dict -}}
+{{- $image.repository | default "quay.io/kuberay/operator" }}:{{ $image.tag | default "nightly" -}}
+{{- end -}}
+
 {{/* Namespaces to watch, with commas; empty: all. */}}
 {{- define "kuberay-operator.watchNamespaces" -}}
 {{- if .Values.watchNamespace -}}
