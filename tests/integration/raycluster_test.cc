@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace manta::integration {
 namespace {
 
@@ -28,6 +30,24 @@ TEST(RayCluster, BecomesReadyAndThenNothingIsWritten) {
   EXPECT_EQ(condition_of(cluster, "RayClusterProvisioned"), "True AllPodRunningAndReadyFirstTime");
   EXPECT_THAT(world.events("c"), Contains(HasSubstr("CreatedHeadPod")));
   world.expect_rest();
+}
+
+// Pods that become ready one after the other: what changes for the user is told at once, and a
+// count alone only with it, or when a second is over.
+TEST(RayCluster, PodsThatBecomeReadyTogetherAreFewStatuses) {
+  World world;
+  world.kubelet().start_takes = [started = 0](const Json&) mutable {
+    return 1s + started++ * 30ms;
+  };
+  world.apply(kCluster)
+      .patch("RayCluster", "c", group_of(3))
+      .run_until(cluster_is("c", "ready"))
+      .settle();
+  std::string statuses;
+  for (const auto& write : world.writes())
+    if (write.kind == "RayCluster") statuses += write.to_string() + "\n";
+  EXPECT_LE(std::ranges::count(statuses, '\n'), 4) << statuses;
+  EXPECT_EQ(int_at(world.get("RayCluster", "c"), {"status", "readyWorkerReplicas"}), 3);
 }
 
 TEST(RayCluster, AStartedOperatorFindsASettledWorldAndWritesNothing) {

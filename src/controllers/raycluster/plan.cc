@@ -91,6 +91,14 @@ void look_for_trouble(const Plan& plan, const kube::Failures& failures, Trouble&
     }
 }
 
+void plan_status(const RayClusterSeen& seen, StatusDecision status, Time now, Plan& plan) {
+  if (status.write)
+    plan.status = update_status(ray::kRayClusters, seen.cluster->meta, std::move(*status.write));
+  plan.look_again = until_head_is_overdue(seen, now);
+  if (status.look_again && (!plan.look_again || *status.look_again < *plan.look_again))
+    plan.look_again = status.look_again;
+}
+
 Plan plan_deleted(const RayClusterSeen& seen, const Settings& settings,
                   const kube::PlanContext& context) {
   // Without our finalizer everything goes by owner references.
@@ -122,10 +130,9 @@ Plan plan_live(const RayClusterSeen& seen, const Settings& settings,
   Trouble trouble{.any = !objects.blocked.empty()};
   if (objects.blocked.empty() && !plan_pods(seen, settings, context.now, plan)) trouble.any = true;
   look_for_trouble(plan, context.failures, trouble);
-  if (auto status =
-          decide_status(seen, trouble, notes_about(seen, settings, context), settings, context.now))
-    plan.status = update_status(ray::kRayClusters, seen.cluster->meta, std::move(*status));
-  plan.look_again = until_head_is_overdue(seen, context.now);
+  auto status =
+      decide_status(seen, trouble, notes_about(seen, settings, context), settings, context.now);
+  plan_status(seen, std::move(status), context.now, plan);
   return plan;
 }
 
@@ -135,9 +142,8 @@ Plan plan_refused(const RayClusterSeen& seen, Validity validity, const Settings&
   if (!validity.note) return plan;
   auto notes = notes_about(seen, settings, context);
   notes.push_back(std::move(*validity.note));
-  if (auto status = decide_status_of_refused(seen, notes, settings, context.now))
-    plan.status = update_status(ray::kRayClusters, seen.cluster->meta, std::move(*status));
-  plan.look_again = until_head_is_overdue(seen, context.now);
+  plan_status(seen, decide_status_of_refused(seen, notes, settings, context.now), context.now,
+              plan);
   return plan;
 }
 

@@ -52,9 +52,9 @@ std::string reasons(const kube::Plan& plan) {
 }
 
 kube::Plan plan_of(const RayClusterSeen& seen, const kube::Failures& failures = {},
-                   const Settings& settings = {}) {
+                   const Settings& settings = {}, Time now = kNow) {
   const kube::Facts facts;
-  return plan(seen, settings, {.now = kNow, .facts = facts, .failures = failures});
+  return plan(seen, settings, {.now = now, .facts = facts, .failures = failures});
 }
 
 Pods running_pods() { return {head(), worker("w0", {}, "0"), worker("w1", {}, "1")}; }
@@ -210,6 +210,27 @@ TEST(ClusterPlan, ReadyWhenEveryPodRuns) {
   EXPECT_EQ(int_at(plan.status->body, {"status", "readyWorkerReplicas"}), 2);
   EXPECT_EQ(condition(plan, kProvisioned), "True AllPodRunningAndReadyFirstTime");
   EXPECT_EQ(condition(plan, kHeadPodReady), "True HeadPodRunningAndReady");
+}
+
+TEST(ClusterPlan, CountsAloneWaitForTheSecondToEndWhileAClusterStarts) {
+  using std::chrono::milliseconds;
+  const auto at = [](int ms) { return kNow + milliseconds{ms}; };
+  const auto first = plan_of(seen(cluster(), {head()}));
+  const auto starting = with_status(cluster(), first);
+  const auto one_more = seen(starting, {head(), worker("w0", {}, "0")});
+  const auto soon = plan_of(one_more, {}, {}, at(300));
+  EXPECT_FALSE(soon.status);
+  EXPECT_EQ(soon.look_again, milliseconds{700});
+  const auto later = plan_of(one_more, {}, {}, at(1000));
+  ASSERT_TRUE(later.status);
+  EXPECT_EQ(int_at(later.status->body, {"status", "readyWorkerReplicas"}), 1);
+  EXPECT_TRUE(plan_of(one_more, {}, {}, at(-1)).status) << "a clock that is ahead holds nothing up";
+  // Anything else takes the counts along.
+  EXPECT_TRUE(plan_of(seen(starting, running_pods()), {}, {}, at(300)).status) << "ready";
+  EXPECT_TRUE(plan_of(seen(starting, {worker("w0", {}, "0")}), {}, {}, at(300)).status)
+      << "headless";
+  const auto ready = with_status(cluster(), plan_of(seen(cluster(), running_pods())));
+  EXPECT_TRUE(plan_of(seen(ready, {head(), worker("w0", {}, "0")}), {}, {}, at(300)).status);
 }
 
 TEST(ClusterPlan, RefusedHeadIsAReplicaFailureAndHoldsTheWorkersBack) {

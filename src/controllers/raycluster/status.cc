@@ -73,21 +73,37 @@ void set_wanted(ray::RayClusterStatus& status, const RayClusterSeen& seen,
 
 bool is_written(const ray::RayClusterStatus& status) { return status.lastUpdateTime.has_value(); }
 
-std::optional<Json> finish(const RayClusterSeen& seen, ray::RayClusterStatus status,
-                           const Notes& notes, const Settings& settings, Time now) {
+// Pods of a cluster that starts become ready one after the other; a status for each would be most
+// of the writes. Later every change is told at once: RayServices copy what is there.
+std::optional<Duration> counts_may_wait(const ray::RayClusterStatus& before,
+                                        ray::RayClusterStatus after, Time now) {
+  if (!is_written(before) || before.state == kReady) return std::nullopt;
+  after.readyWorkerReplicas = before.readyWorkerReplicas;
+  after.availableWorkerReplicas = before.availableWorkerReplicas;
+  if (differs(before, after)) return std::nullopt;
+  constexpr Duration kSecond = std::chrono::seconds{1};  // stored times are cut to them
+  const Duration wait = *before.lastUpdateTime + kSecond - now;
+  // More than that: written by somebody whose clock is ahead.
+  if (wait <= Duration{} || wait > kSecond) return std::nullopt;
+  return wait;
+}
+
+StatusDecision finish(const RayClusterSeen& seen, ray::RayClusterStatus status, const Notes& notes,
+                      const Settings& settings, Time now) {
   const auto& before = seen.cluster->status;
   if (settings.status_conditions)
     set_notes(status.conditions, notes, seen.cluster->meta.generation, now);
-  if (!differs(before, status)) return std::nullopt;
+  if (!differs(before, status)) return {};
+  if (const auto wait = counts_may_wait(before, status, now)) return {.look_again = wait};
   // Of a cluster that was never worked on nothing else is known.
   if (!is_written(before) && !see_front(seen)) {
     JsonArray conditions;
     for (const auto& condition : status.conditions)
       conditions.push_back(ray::part_to_json(condition));
-    return Json{{"conditions", std::move(conditions)}};
+    return {.write = Json{{"conditions", std::move(conditions)}}};
   }
   status.lastUpdateTime = now;
-  return ray::part_to_json(status);
+  return {.write = ray::part_to_json(status)};
 }
 
 std::optional<std::string> decide_state(const RayClusterSeen& seen, const Trouble& trouble,
@@ -113,8 +129,8 @@ bool differs(const ray::RayClusterStatus& a, const ray::RayClusterStatus& b) {
          a.endpoints != b.endpoints || a.head != b.head || a.conditions != b.conditions;
 }
 
-std::optional<Json> decide_status(const RayClusterSeen& seen, const Trouble& trouble,
-                                  const Notes& notes, const Settings& settings, Time now) {
+StatusDecision decide_status(const RayClusterSeen& seen, const Trouble& trouble, const Notes& notes,
+                             const Settings& settings, Time now) {
   auto status = seen.cluster->status;
   if (const auto front = see_front(seen)) {
     set_seen(status, seen, *front);
@@ -130,8 +146,8 @@ std::optional<Json> decide_status(const RayClusterSeen& seen, const Trouble& tro
   return finish(seen, std::move(status), notes, settings, now);
 }
 
-std::optional<Json> decide_status_of_refused(const RayClusterSeen& seen, const Notes& notes,
-                                             const Settings& settings, Time now) {
+StatusDecision decide_status_of_refused(const RayClusterSeen& seen, const Notes& notes,
+                                        const Settings& settings, Time now) {
   auto status = seen.cluster->status;
   if (const auto front = see_front(seen); front && is_written(status)) {
     set_seen(status, seen, *front);
