@@ -1,5 +1,6 @@
 #include "cli/app.h"
 
+#include "cli/command_words.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/console.h"
@@ -11,10 +12,13 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace manta::cli {
@@ -36,7 +40,7 @@ struct Choices {
   bool as_json = false;
   bool as_text = false;
   RunOptions run = {};
-  std::optional<double> timeout_seconds = {};
+  std::string timeout = {};
   std::vector<std::string> images = {};
   std::string image = {};
   std::string root = {};
@@ -106,7 +110,7 @@ void add_down_and_status(CLI::App& app, Choices& c) {
 void add_run(CLI::App& app, Choices& c) {
   auto* run = add(app, "run", "Run a RayJob from a file and follow it to its end",
                   "  manta run samples/ray-job.sample.yaml\n"
-                  "  manta run --keep --timeout 600 job.yaml\n"
+                  "  manta run --keep --timeout 10m job.yaml\n"
                   "  cat job.yaml | manta run -\n\n"
                   "The job's output goes to stdout, progress to stderr.\n"
                   "Exit code: 0 SUCCEEDED, 1 failed, 124 timeout, 130 interrupted.");
@@ -114,12 +118,14 @@ void add_run(CLI::App& app, Choices& c) {
                   "Manifest with one RayJob and what it needs; -: standard input")
       ->required();
   run->add_flag("--keep", c.run.keep, "Leave the objects and the daemon as they are at the end");
-  run->add_option("--timeout", c.timeout_seconds, "Give up after so many seconds")
-      ->check(CLI::Range(0.001, 1e9));
+  run->add_option("--timeout", c.timeout, "Give up after this: 90s, 10m, 1h30m, or seconds")
+      ->check([](const std::string& text) -> std::string {
+        const auto timeout = parse_timeout(text);
+        return timeout ? "" : timeout.error().message;
+      });
   run->callback([&c] {
     c.action = [&c](const Paths& paths) {
-      if (c.timeout_seconds)
-        c.run.timeout = std::chrono::seconds{std::int64_t(*c.timeout_seconds + 0.999)};
+      if (!c.timeout.empty()) c.run.timeout = *parse_timeout(c.timeout);
       return run_file(paths, c.run);
     };
   });
@@ -158,7 +164,7 @@ void add_image(CLI::App& app, Choices& c) {
     c.action = [&c](const Paths& p) { return command_image_add(p, c.image, c.root, c.venv); };
   });
 
-  auto* list = add(*image, "ls", "List prepared images", "");
+  auto* list = add(*image, "ls", "List prepared images", "")->alias("list");
   list->callback([&c] { c.action = [](const Paths& p) { return command_image_list(p); }; });
 
   auto* remove = add(*image, "rm", "Forget an image; a pulled one's folder is deleted", "");
@@ -189,6 +195,28 @@ void add_rest(CLI::App& app, Choices& c) {
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
 }
 
+/// The first word where a command of `app` should be, if there is none of that name: CLI11 would
+/// only say that some command is missing.
+std::optional<std::string> find_unknown_command(const CLI::App& app, std::span<char*> words) {
+  while (!words.empty()) {
+    const std::string_view word = words.front();
+    words = words.subspan(1);
+    if (word == "--data-dir" && !words.empty()) words = words.subspan(1);
+    if (word.starts_with('-')) continue;
+    const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+    if (commands.empty()) return std::nullopt;
+    const auto known = std::ranges::find_if(
+        commands, [&](const CLI::App* command) { return command->check_name(std::string(word)); });
+    if (known != commands.end()) return find_unknown_command(**known, words);
+    std::vector<std::string> names;
+    for (const auto* command : commands) names.push_back(command->get_name());
+    const auto& parent = app.get_name();
+    return unknown_command(parent == "manta" ? parent : "manta " + parent, std::string(word),
+                           names);
+  }
+  return std::nullopt;
+}
+
 /// Every command with what may follow it, from the tree itself.
 void collect(const CLI::App& app, const std::string& name, std::vector<CommandWords>& out) {
   CommandWords words{.name = name, .help = app.get_description()};
@@ -205,6 +233,8 @@ void collect(const CLI::App& app, const std::string& name, std::vector<CommandWo
     collect(*sub, name.empty() ? sub->get_name() : name + " " + sub->get_name(), out);
 }
 
+std::string version_text() { return fmt::format("manta {}", operator_::operator_version()); }
+
 int print_completion(const CLI::App& app, const std::string& shell) {
   std::vector<CommandWords> commands;
   collect(app, "", commands);
@@ -220,7 +250,7 @@ int print_completion(const CLI::App& app, const std::string& shell) {
 }  // namespace
 
 int command_version() {
-  fmt::print("manta {}\n", operator_::operator_version());
+  fmt::print("{}\n", version_text());
   return 0;
 }
 
@@ -236,12 +266,17 @@ int run_app(int argc, char** argv) {
       "Data lives in --data-dir, MANTA_HOME or ~/.local/share/manta.");
   app.require_subcommand(1);
   app.fallthrough();
+  app.set_version_flag("--version", [] { return version_text(); });
   app.add_option("--data-dir", choices.data_dir, "Where manta keeps its data");
   add_up(app, choices);
   add_run(app, choices);
   add_down_and_status(app, choices);
   add_image(app, choices);
   add_rest(app, choices);
+  if (const auto unknown = find_unknown_command(app, std::span(argv, argc).subspan(1))) {
+    print_error(*unknown);
+    return 2;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -61,10 +61,11 @@ bool is_over(const Json& ray_job) {
   return status == "Complete" || status == "Failed" || status == "ValidationFailed";
 }
 
-/// A finished RayJob of this name goes; one that still runs is somebody's work.
-Task<Result<void>> make_room(Loop& loop, kube::Api& api, Target target) {
+/// A finished RayJob of this name goes; one that still runs is somebody's work. True: one was
+/// there.
+Task<Result<bool>> make_room(Loop& loop, kube::Api& api, Target target) {
   auto old = co_await api.get(target.resource, target.key);
-  if (!old && old.error().code == ErrorCode::NotFound) co_return Result<void>{};
+  if (!old && old.error().code == ErrorCode::NotFound) co_return false;
   if (!old) co_return failed(old.error());
   if (!is_over(*old))
     co_return failed(
@@ -78,7 +79,7 @@ Task<Result<void>> make_room(Loop& loop, kube::Api& api, Target target) {
   if (!removed && removed.error().code != ErrorCode::NotFound) co_return failed(removed.error());
   for (Duration waited{}; waited < kGonePatience; waited += kGoneInterval) {
     auto left = co_await api.get(target.resource, target.key);
-    if (!left && left.error().code == ErrorCode::NotFound) co_return Result<void>{};
+    if (!left && left.error().code == ErrorCode::NotFound) co_return true;
     co_await sleep(loop, kGoneInterval);
   }
   co_return failed(ErrorCode::Timeout,
@@ -86,9 +87,11 @@ Task<Result<void>> make_room(Loop& loop, kube::Api& api, Target target) {
 }
 
 Task<Result<AppliedObject>> apply_one(Loop& loop, kube::Api& api, Target target) {
+  bool replaced = false;
   if (is_ray_job(target.object) && !target.key.name.empty()) {
-    auto room = co_await make_room(loop, api, target);
-    if (!room) co_return failed(room.error());
+    auto was_there = co_await make_room(loop, api, target);
+    if (!was_there) co_return failed(was_there.error());
+    replaced = *was_there;
   }
   auto answer = co_await api.call(write_request(target, false));
   if (!answer) co_return failed(answer.error());
@@ -97,6 +100,7 @@ Task<Result<AppliedObject>> apply_one(Loop& loop, kube::Api& api, Target target)
                           .key = target.key,
                           .uid = std::string(string_at(answer->body, {"metadata", "uid"})),
                           .created = !target.exists,
+                          .replaced = replaced,
                           .object = std::move(answer->body)};
 }
 

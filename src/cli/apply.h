@@ -14,7 +14,8 @@ struct AppliedObject {
   kube::Resource resource = {};
   kube::ObjectKey key = {};
   std::string uid = {};
-  bool created = false;  // else it was there and has been changed
+  bool created = false;   // else it was there and has been changed
+  bool replaced = false;  // created, after an ended one of this name was deleted
   Json object = {};
 };
 

@@ -20,6 +20,8 @@ constexpr Duration kDiskInterval = std::chrono::seconds{2};
 constexpr std::uintmax_t kLeastSpace = 256u << 10;
 constexpr Duration kLogRetry = std::chrono::milliseconds{200};
 
+constexpr std::string_view kSaidAbove = "as said above";
+
 const kube::Resource kRayJobs{"ray.io", "v1", "rayjobs", "RayJob", true};
 
 struct RawView {
@@ -31,6 +33,12 @@ Result<RawView> project_raw(const Json& object) {
   auto meta = kube::parse_meta(object);
   if (!meta) return failed(meta.error());
   return RawView{.meta = std::move(*meta), .object = object};
+}
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
 }
 
 bool has_ended(std::string_view deployment_status) {
@@ -70,7 +78,8 @@ struct Follower::Impl {
   OneShot<JobEnd> ended;
   std::string cluster = {};
   std::string last_state = {};
-  std::map<std::string, std::string> said = {};  // by Pod uid: the last line about it
+  std::map<std::string, std::string> said = {};        // by Pod uid: the last line about it
+  std::map<std::string, std::string> hints_said = {};  // to the uid of the Pod that did
   std::set<std::string> events_said = {};
   std::set<std::string> logs_begun = {};  // Pod uids
   int logs_open = 0;
@@ -112,11 +121,28 @@ struct Follower::Impl {
     ended.set(std::move(end));
   }
 
+  /// A Pod's trouble; but what to do about an image is said by the first Pod that lacks it only.
+  std::string new_trouble(const RawView& pod) {
+    auto trouble = pod_trouble(pod.object);
+    for (const auto& hint : image_hints(pod.object))
+      if (hints_said.try_emplace(hint, pod.meta.uid).first->second != pod.meta.uid)
+        trouble = replaced(std::move(trouble), hint, kSaidAbove);
+    // It goes back and forth between the two, which is no news.
+    return replaced(std::move(trouble), "ImagePullBackOff", "ErrImagePull");
+  }
+
+  std::string known_trouble(const RawView& pod) const {
+    auto trouble = pod_trouble(pod.object);
+    for (const auto& hint : image_hints(pod.object))
+      if (hints_said.contains(hint)) trouble = replaced(std::move(trouble), hint, kSaidAbove);
+    return trouble;
+  }
+
   void look_at_pods(Scope& scope) {
     for (const auto& pod : pods.list(job.namespace_)) {
       if (!is_ours(*pod)) continue;
       auto line = pod_state(pod->object);
-      if (const auto trouble = pod_trouble(pod->object); !trouble.empty()) line += ": " + trouble;
+      if (const auto trouble = new_trouble(*pod); !trouble.empty()) line += ": " + trouble;
       if (auto& last = said[pod->meta.uid]; last != line) {
         console.say(fmt::format("pod/{} {}", pod->meta.key.name, line));
         last = std::move(line);
@@ -133,7 +159,8 @@ struct Follower::Impl {
       const auto message = string_at(event->object, {"message"});
       // These the Pod itself says, and better; and every Pod is unready before it is ready.
       if (reason == "FailedScheduling" || reason == "BackOff" ||
-          message.starts_with("Readiness probe failed") ||
+          message.starts_with("Failed to pull image") || message == "Error: ErrImagePull" ||
+          message == "Error: ImagePullBackOff" || message.starts_with("Readiness probe failed") ||
           !concerns_us(name, string_at(event->object, {"involvedObject", "uid"})))
         continue;
       const auto line = fmt::format("{}: {}", reason, message);
@@ -240,7 +267,7 @@ std::string Follower::troubles() const {
     if (!impl_->is_ours(*pod)) continue;
     const auto state = pod_state(pod->object);
     if (state == "Ready" || state == "Completed") continue;
-    const auto trouble = pod_trouble(pod->object);
+    const auto trouble = impl_->known_trouble(*pod);
     text += fmt::format("\n  pod/{} {}{}{}", pod->meta.key.name, state, trouble.empty() ? "" : ": ",
                         trouble);
   }

@@ -93,6 +93,18 @@ std::string pod_trouble(const Json& pod) {
   return text;
 }
 
+std::vector<std::string> image_hints(const Json& pod) {
+  std::vector<std::string> hints;
+  for (const auto* list : {"initContainerStatuses", "containerStatuses"})
+    for (const auto& status : array_at(pod, {"status", list})) {
+      const auto reason = string_at(status, {"state", "waiting", "reason"});
+      if (reason == "ErrImagePull" || reason == "ImagePullBackOff")
+        hints.emplace_back(string_at(status, {"state", "waiting", "message"}));
+    }
+  std::erase(hints, "");
+  return hints;
+}
+
 bool container_has_log(const Json& pod, std::string_view container) {
   for (const auto* list : {"initContainerStatuses", "containerStatuses"})
     for (const auto& status : array_at(pod, {"status", list}))

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace manta::cli {
 
@@ -17,5 +18,8 @@ std::string pod_trouble(const Json& pod);
 
 /// True when that container has begun to write a log.
 bool container_has_log(const Json& pod, std::string_view container);
+
+/// What to do about images that are not prepared, as the containers that wait for them say it.
+std::vector<std::string> image_hints(const Json& pod);
 
 }  // namespace manta::cli

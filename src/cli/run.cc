@@ -168,7 +168,9 @@ Task<int> follow_job(RunState& run, Random& random) {
     co_return kFailed;
   }
   const auto job = find_job(run.applied)->key;
-  run.console.say(fmt::format("rayjob/{} created", job.name));
+  run.console.say(find_job(run.applied)->replaced
+                      ? fmt::format("replaced the finished rayjob/{}", job.name)
+                      : fmt::format("rayjob/{} created", job.name));
   Loop::TimerId timer = 0;
   if (run.options.timeout)
     timer = run.loop.after(*run.options.timeout, [&run] {

@@ -38,8 +38,9 @@ def test_keep_leaves_objects_and_daemon(manta):
     manta("run", "--keep", SAMPLE)
     assert manta.is_running()
     assert manta.get("rayjob", "rayjob-sample")["status"]["jobStatus"] == "SUCCEEDED"
-    # The same file once more: the ended job makes room for the new one.
-    assert "SUCCEEDED" in manta("run", SAMPLE).stderr
+    # The same file once more: the ended job makes room for the new one, and that is said.
+    again = manta("run", SAMPLE).stderr
+    assert "replaced the finished rayjob/rayjob-sample" in again and "SUCCEEDED" in again
     assert manta.is_running(), "a daemon that was there before stays"
     assert manta.kubectl("get", "rayjob", "-o", "name").stdout == ""
 
@@ -53,10 +54,14 @@ def test_failing_script_gives_exit_1_and_its_traceback(manta):
 
 
 def test_unprepared_image_says_what_to_do(manta, tmp_path):
-    path = edited(tmp_path, lambda job: head(job)["containers"][0].update(image="example.com/nobody:1"))
+    def nobody(job):
+        workers = job["spec"]["rayClusterSpec"]["workerGroupSpecs"]
+        for spec in [head(job), *(group["template"]["spec"] for group in workers)]:
+            spec["containers"][0]["image"] = "example.com/nobody:1"
+    path = edited(tmp_path, nobody)
     done = manta("run", "--timeout", 15, path, check=False)
     assert done.returncode == 124, done.stderr
-    assert "manta image add example.com/nobody:1 --root DIR | --venv DIR" in done.stderr
+    assert done.stderr.count("manta image add example.com/nobody:1 --root DIR | --venv DIR") == 1, done.stderr
 
 
 def test_unprepared_ray_tag_runs_on_the_default_with_a_warning(manta, tmp_path):

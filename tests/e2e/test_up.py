@@ -177,11 +177,23 @@ def test_help_has_examples_everywhere(manta):
         assert command in top
         assert manta(command, "--help").returncode == 0
     assert "Examples:" in manta("run", "--help").stdout
-    assert manta("frobnicate", check=False).returncode == 2
+
+
+def test_words_of_the_command_line(manta):
+    for words, said in ((["frobnicate"], 'manta has no command "frobnicate"; there are up, run,'),
+                        (["stats", "--json"], 'is "status" meant?'),
+                        (["--data-dir", "/nowhere", "image", "frobnicate"], 'manta image has no command "frobnicate"'),
+                        (["run", "--timeout", "soon", "x.yaml"], '"soon" is no time to wait; allowed are seconds')):
+        done = manta(*words, check=False)
+        assert done.returncode == 2 and said in done.stderr, (words, done.stderr)
+    assert manta("--version").stdout == manta("version").stdout
+    assert manta("image", "list").stdout == manta("image", "ls").stdout
 
 
 def test_doctor_knows_this_machine(manta):
     done = manta("doctor", check=False)
     for word in ("namespaces", "cgroups", "disk", "port", "python", "ray"):
         assert word in done.stdout
+    names = [line[8:].split()[0] for line in done.stdout.splitlines()]
+    assert len(names) == len(set(names)), "one check, one name"
     assert done.returncode == (1 if "MISSING" in done.stdout else 0)

@@ -17,7 +17,6 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -275,15 +274,6 @@ MachineReport::Line check_overlay() {
           "not loaded (modprobe overlay): roots of images made with --root are read-only"};
 }
 
-MachineReport::Line check_disk(std::string folder) {
-  struct statvfs disk = {};
-  while (statvfs(folder.c_str(), &disk) != 0 && folder.size() > 1)
-    folder = fs::path(folder).parent_path().string();
-  const auto free = disk.f_bavail * disk.f_frsize;
-  const auto text = fmt::format("{} MiB free at {}", free >> 20, folder);
-  return {"disk", free < (2ull << 30) ? Level::Note : Level::Fine, text};
-}
-
 MachineReport::Line check_tool(const std::string& name, const std::string& without) {
   for (const char* folder : {"/usr/local/bin/", "/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/"})
     if (access((folder + name).c_str(), X_OK) == 0) return {name, Level::Fine, folder + name};
@@ -294,7 +284,7 @@ MachineReport::Line check_tool(const std::string& name, const std::string& witho
 
 MachineReport check_machine(const std::string& state_folder) {
   return {{check_kernel(), check_namespaces(), check_network(), check_cgroups(), check_overlay(),
-           check_disk(state_folder), check_tool("bash", "/bin/sh runs commands written for it"),
+           check_tool("bash", "/bin/sh runs commands written for it"),
            check_tool("wget", "Manta stands in for it in probes"),
            check_tool(needs_rootless() ? "slirp4netns" : "nft", "Pods cannot reach the internet")}};
 }
