@@ -113,6 +113,14 @@ def test_helm_brings_the_crds(cluster):
     assert CRD_NAMES <= {c["metadata"]["name"] for c in cluster.get("crd")["items"]}, "uninstalling keeps people's clusters"
 
 
+@pytest.mark.parametrize("image, warned", [({}, True), ({"repository": "registry.example/operator", "tag": "1"}, False)])
+def test_helm_warns_of_an_image_that_is_not_ours(installed, image, warned):
+    shown = installed("install", "notes", DEPLOY / "helm/kuberay-operator", "--skip-crds", "--dry-run=server",
+                      values={"image": image}).stdout.split("\nNOTES:\n")[1]
+    assert ":".join(image.values()) in shown
+    assert ("WARNING" in shown) == warned
+
+
 @pytest.mark.parametrize("chart", VALUES)
 def test_install_upgrade_roll_back_uninstall(cluster, installed, chart):
     render = functools.partial(helm_template, chart, release="r")
