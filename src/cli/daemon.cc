@@ -115,7 +115,9 @@ class Daemon {
   }
 
   Task<Result<void>> start_node() {
-    local::NodeOptions node{.state_folder = paths_.node().string(), .outbound = options_.outbound};
+    local::NodeOptions node{.state_folder = paths_.node().string(),
+                            .outbound = options_.outbound,
+                            .version = local::ApiServerOptions{}.version};
     if (local::needs_rootless())
       if (auto ok = leave_for_own_namespaces(node); !ok) co_return ok;
     node.pip_config = (paths_.home / "pip.conf").string();

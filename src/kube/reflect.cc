@@ -51,8 +51,12 @@ class Reflector {
     while (!stop_.stop_requested()) {
       auto listed = co_await list_all();
       if (!listed) {
-        report("listing", listed.error());
-        if (is_missing(listed.error())) cache_.end_replace(0);  // of what is held nothing is gone
+        if (is_missing(listed.error())) {
+          report_missing(listed.error());
+          cache_.end_replace(0);  // of what is held nothing is gone
+        } else {
+          report("listing", listed.error());
+        }
         if (!co_await sleep(loop_, backoff_.next(listed.error()), stop_)) co_return;
         continue;
       }
@@ -153,6 +157,12 @@ class Reflector {
         break;  // only moves revision_ on
     }
     return true;
+  }
+
+  void report_missing(const Error& error) {
+    last_error_ = error.message;
+    log::info("the server has no such resource or does not show it; what needs it waits",
+              {{"resource", cache_.resource().plural}, {"error", error.message}});
   }
 
   // Told once, not at each attempt, until a list succeeds or the reason is another.

@@ -58,6 +58,24 @@ TEST(HttpRouter, UnknownFieldsWarnOrAreRefusedAsAsked) {
   EXPECT_EQ(warned.warnings, std::vector<std::string>{"unknown field \"spec.containers[0].foo\""});
 }
 
+TEST(HttpRouter, WhatNothingHereRunsIsTakenWithAWarning) {
+  World world;
+  const auto made = world.send(
+      "POST", "/apis/apps/v1/namespaces/default/deployments",
+      R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{
+      "metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})");
+  EXPECT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(made.warnings,
+            std::vector<std::string>{
+                "no controller here runs Deployments: it is stored, and no Pod comes of it"});
+  const auto job =
+      world.send("POST", "/apis/batch/v1/namespaces/default/jobs",
+                 R"({"metadata":{"name":"j"},"spec":{"template":{"spec":{"restartPolicy":"Never",
+      "containers":[{"name":"c","image":"i"}]}}}})");
+  EXPECT_EQ(job.status, 201) << job.body;
+  EXPECT_TRUE(job.warnings.empty());
+}
+
 TEST(HttpRouter, StatusNamesTheObjectAtFault) {
   World world;
   const auto answer = world.send("GET", "/api/v1/namespaces/default/pods/none");

@@ -1,5 +1,4 @@
 // Writing: create, update and what both end in.
-#include "fmt/format.h"
 #include "local/apiserver/apply.h"
 #include "local/apiserver/conversion.h"
 #include "local/apiserver/crd.h"
@@ -7,6 +6,12 @@
 #include "local/apiserver/json_edit.h"
 #include "local/apiserver/rest.h"
 #include "local/apiserver/strategy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace manta::local {
 
@@ -72,6 +77,19 @@ Result<void> settle_namespace(const Kind& kind, kube::Request& request, Json& ob
         "the namespace of the provided object does not match the namespace sent on the request"));
   metadata_of(object)["namespace"] = request.namespace_;
   return {};
+}
+
+/// These are stored like any other, but nothing here acts on them, and somebody would wait in vain.
+void warn_of_idle_kind(const Kind& kind, Context& context) {
+  constexpr std::array<std::string_view, 6> kIdle = {
+      "deployments", "statefulsets",           "daemonsets",
+      "replicasets", "replicationcontrollers", "cronjobs"};
+  const auto& resource = kind.resource;
+  const bool of_workloads =
+      resource.group.empty() || resource.group == "apps" || resource.group == "batch";
+  if (!of_workloads || std::ranges::find(kIdle, resource.plural) == kIdle.end()) return;
+  context.warnings.push_back(fmt::format(
+      "no controller here runs {}s: it is stored, and no Pod comes of it", resource.kind));
 }
 
 /// There is an object of that name.
@@ -168,6 +186,7 @@ Result<Json> Rest::create(const Kind& kind, kube::Request& request, Context& con
   if (request.verb == kube::Verb::Create || request.verb == kube::Verb::Update)
     track_update(kind, Json(), object, request, context.caller, loop_.now());
   context.created = true;
+  warn_of_idle_kind(kind, context);
   return write(kind, std::move(object), request.dry_run);
 }
 

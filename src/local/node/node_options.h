@@ -37,7 +37,7 @@ struct NodeOptions {
   std::int64_t memory = 0;     // bytes; 0: the machine's
   std::int64_t max_pods = 250;
   kube::StringMap labels = {};
-  std::string version = "v1.35.0-manta";  // kubeletVersion
+  std::string version = "v1.37.0";  // kubeletVersion
   Duration lease_period = std::chrono::seconds{10};
   Duration volume_refresh = std::chrono::seconds{15};
   /// Containers get this long at most when the node stops.
