@@ -462,6 +462,14 @@ TEST(RayJob, AFailureThatOnlyRayToldHasRaysWords) {
   EXPECT_TRUE(world.job.status.rayJobInfo.endTime);
 }
 
+TEST(RayJob, AJobThatRunsAgainHasNoEnd) {
+  World world;
+  world.ready().ray_says("FAILED", R"(,"end_time":1700000000000)");
+  ASSERT_TRUE(world.job.status.rayJobInfo.endTime);
+  world.ray_says("RUNNING");
+  EXPECT_FALSE(world.job.status.rayJobInfo.endTime);
+}
+
 // ---- Why is my job not running?
 
 raycluster::PodPtr troubled(raycluster::PodPtr pod, std::string words) {

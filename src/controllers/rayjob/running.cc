@@ -62,7 +62,8 @@ void take_job_info(Draft& draft, const JobInfo& info) {
   status.jobStatus = info.status;
   status.message = info.message;
   if (info.start) status.rayJobInfo.startTime = info.start;
-  if (info.end) status.rayJobInfo.endTime = info.end;
+  // A job that runs has no end: an earlier attempt's would stay.
+  if (info.end || !is_terminal_job(info.status)) status.rayJobInfo.endTime = info.end;
 }
 
 void handle_job_info(Draft& draft, const JobInfo& info, const SubmitterState& submitter) {
