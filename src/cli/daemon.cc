@@ -4,11 +4,14 @@
 #include "base/async.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "cli/clean_up.h"
 #include "cli/console.h"
 #include "cli/credentials.h"
 #include "cli/daemon_parts.h"
 #include "cli/instance.h"
 #include "cli/pip_config.h"
+#include "cli/run_journal.h"
+#include "cli/run_ticket.h"
 #include "cli/service_dial.h"
 #include "cli/signals.h"
 #include "local/apiserver/api_server.h"
@@ -40,6 +43,7 @@ namespace {
 constexpr Duration kStopPatience = std::chrono::seconds{30};
 /// Each one means that somebody else was quicker.
 constexpr int kPortTries = 20;
+constexpr Duration kRunsInterval = std::chrono::seconds{1};
 
 class Daemon {
  public:
@@ -204,9 +208,41 @@ class Daemon {
   }
 
   Task<void> until_stopped() {
+    if (options_.for_runs) scope_.spawn("runs", watch_runs(scope_.stop_token()));
     OneShot<bool> stopped(loop_);
     std::stop_callback wake(stop_.get_token(), [&] { stopped.set(true); });
     co_await stopped;
+  }
+
+  /// A run that is killed can neither stop us nor take its objects along.
+  Task<void> watch_runs(std::stop_token stop) {
+    while (co_await sleep(loop_, kRunsInterval, stop)) {
+      if (!is_for_runs()) continue;
+      auto none_left = RunTicket::take_if_no_run(paths_);
+      if (!none_left) continue;
+      log::info("no manta run is left: what they made is deleted");
+      for (auto& journal : read_journals(paths_)) co_await take_out_one(std::move(journal));
+      erase_journals(paths_);
+      if (!is_for_runs()) continue;  // somebody asked for us to stay
+      orphaned_ = std::make_unique<RunTicket>(std::move(*none_left));
+      stop_.request_stop();
+      co_return;
+    }
+  }
+
+  /// `manta up` may change it.
+  bool is_for_runs() const {
+    const auto now = read_state(paths_);
+    return now && now->for_runs;
+  }
+
+  Task<void> take_out_one(std::vector<AppliedObject> applied) {
+    std::string cluster;
+    if (const auto* job = find_job(applied))
+      if (auto live = co_await api_->get(job->resource, job->key))
+        cluster = string_at(*live, {"status", "rayClusterName"});
+    const auto done = co_await take_out(loop_, *api_, std::move(applied), std::move(cluster));
+    if (!done) log::warn("some of it stays", {{"error", done.error().message}});
   }
 
   /// Who decides first, then who acts, then what they stand on.
@@ -250,6 +286,7 @@ class Daemon {
   std::unique_ptr<local::LocalControllers> controllers_ = {};
   std::unique_ptr<operator_::RayDashboard> dashboard_ = {};
   std::unique_ptr<operator_::Operator> op_ = {};
+  std::unique_ptr<RunTicket> orphaned_ = {};  // new runs wait for our end
   Scope scope_{loop_};
   Scope node_scope_{loop_};
   Scope operator_scope_{loop_};

@@ -4,11 +4,13 @@
 #include "base/async.h"
 #include "base/random.h"
 #include "cli/apply.h"
+#include "cli/clean_up.h"
 #include "cli/client.h"
 #include "cli/console.h"
 #include "cli/follow.h"
 #include "cli/launch.h"
 #include "cli/manifest.h"
+#include "cli/run_journal.h"
 #include "cli/run_ticket.h"
 #include "cli/signals.h"
 #include "local/images/image_pull.h"
@@ -30,11 +32,6 @@ constexpr int kOk = 0;
 constexpr int kFailed = 1;
 constexpr int kTimedOut = 124;
 constexpr int kInterrupted = 130;
-constexpr Duration kFinalizerPatience = std::chrono::seconds{3};
-constexpr Duration kCleanupPatience = std::chrono::seconds{20};
-constexpr Duration kCleanupInterval = std::chrono::milliseconds{50};
-
-const kube::Resource kRayClusters{"ray.io", "v1", "rayclusters", "RayCluster", true};
 
 /// A Ray to run on, made when this machine has none yet.
 Result<void> ensure_default_image(const Paths& paths, const Console& console) {
@@ -62,77 +59,9 @@ struct RunState {
   bool timed_out = false;
 };
 
-const AppliedObject* find_job(const std::vector<AppliedObject>& applied) {
-  const auto found = std::ranges::find_if(
-      applied, [](const AppliedObject& object) { return is_ray_job(object.object); });
-  return found == applied.end() ? nullptr : &*found;
-}
-
-Task<bool> wait_gone(Loop& loop, kube::Api& api, AppliedObject object, Duration patience) {
-  for (Duration waited{}; waited < patience; waited += kCleanupInterval) {
-    const auto left = co_await api.get(object.resource, object.key);
-    if (!left && left.error().code == ErrorCode::NotFound) co_return true;
-    if (left && string_at(*left, {"metadata", "uid"}) != object.uid) co_return true;
-    co_await sleep(loop, kCleanupInterval);
-  }
-  co_return false;
-}
-
-bool is_gone(const Error& error) {
-  return error.code == ErrorCode::NotFound || error.code == ErrorCode::Conflict;
-}
-
-/// The job's Pods, at once: nobody waits for their grace period. How many there still are.
-Task<Result<std::size_t>> remove_pods(kube::Api& api, kube::ObjectKey job, std::string cluster) {
-  auto list = co_await api.list(kube::kPods, job.namespace_);
-  if (!list) co_return failed(list.error());
-  std::size_t left = 0;
-  for (const auto& pod : array_at(*list, {"items"})) {
-    const auto of_cluster = string_at(pod, {"metadata", "labels", "ray.io/cluster"});
-    const bool ours = string_at(pod, {"metadata", "labels", "job-name"}) == job.name ||
-                      (!cluster.empty() && of_cluster == cluster);
-    if (!ours) continue;
-    ++left;
-    kube::Request request{.verb = kube::Verb::Delete,
-                          .resource = kube::kPods,
-                          .namespace_ = job.namespace_,
-                          .name = std::string(string_at(pod, {"metadata", "name"})),
-                          .grace_period_seconds = 0};
-    request.precondition_uid = string_at(pod, {"metadata", "uid"});
-    const auto removed = co_await api.call(std::move(request));
-    if (!removed && !is_gone(removed.error())) co_return failed(removed.error());
-  }
-  co_return left;
-}
-
-/// Takes out what we put in. Best effort: a failure does not change the exit code. It is said, and
-/// ends the clean-up: a server that cannot write (its disk is full) will not do so a moment later.
-Task<Result<void>> try_clean_up(RunState& run, std::string cluster) {
-  auto& api = run.client.api();
-  const auto* job = find_job(run.applied);
-  for (auto object = run.applied.rbegin(); object != run.applied.rend(); ++object) {
-    if (!object->created) continue;
-    auto removed = co_await api.remove(object->resource, object->key, object->uid);
-    if (!removed && !is_gone(removed.error()))
-      co_return failed(removed.error().in(
-          fmt::format("deleting {} {}", object->resource.kind, object->key.to_string())));
-  }
-  if (job == nullptr) co_return Result<void>{};
-  // The operator tells Ray first; a Ray that does not answer is not waited for.
-  co_await wait_gone(run.loop, api, *job, kFinalizerPatience);
-  if (!cluster.empty()) (void)co_await api.remove(kRayClusters, {job->key.namespace_, cluster});
-  (void)co_await api.remove(kube::kJobs, job->key);
-  for (Duration waited{}; waited < kCleanupPatience; waited += kCleanupInterval) {
-    const auto left = co_await remove_pods(api, job->key, cluster);
-    if (!left) co_return failed(left.error().in("deleting the job's Pods"));
-    if (*left == 0) co_return Result<void>{};
-    co_await sleep(run.loop, kCleanupInterval);
-  }
-  co_return failed(ErrorCode::Timeout, "some Pods of the job do not go away");
-}
-
 Task<void> clean_up(RunState& run, std::string cluster) {
-  const auto done = co_await try_clean_up(run, std::move(cluster));
+  const auto done = co_await take_out(run.loop, run.client.api(), run.applied, std::move(cluster));
+  erase_journal(run.paths);
   if (!done)
     run.console.warn(
         fmt::format("{}; what is stored of the job stays in {}: manta up and kubectl "
@@ -167,6 +96,9 @@ Task<int> follow_job(RunState& run, Random& random) {
     if (!run.options.keep) co_await clean_up(run, {});
     co_return kFailed;
   }
+  if (!run.options.keep)
+    if (auto noted = write_journal(run.paths, run.applied); !noted)
+      run.console.warn(noted.error().message);
   const auto job = find_job(run.applied)->key;
   run.console.say(find_job(run.applied)->replaced
                       ? fmt::format("replaced the finished rayjob/{}", job.name)

@@ -29,6 +29,14 @@ Result<RunTicket> RunTicket::take(const Paths& paths, HeldSignals& held) {
   return ticket;
 }
 
+std::optional<RunTicket> RunTicket::take_if_no_run(const Paths& paths) {
+  const int fd = ::open(paths.runs().c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  if (fd < 0) return std::nullopt;
+  RunTicket ticket(fd);
+  if (!ticket.is_last()) return std::nullopt;
+  return ticket;
+}
+
 RunTicket::RunTicket(RunTicket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
 
 RunTicket::~RunTicket() {

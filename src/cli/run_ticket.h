@@ -6,6 +6,8 @@
 #include "cli/paths.h"
 #include "cli/signals.h"
 
+#include <optional>
+
 namespace manta::cli {
 
 /// Held by each run as long as it uses the daemon; the kernel takes it back from one that is
@@ -14,6 +16,9 @@ class RunTicket {
  public:
   /// Waits while another run is stopping the daemon. Cancelled: a signal came.
   static Result<RunTicket> take(const Paths& paths, HeldSignals& held);
+
+  /// For the daemon: nothing while some run holds one, else what keeps new ones waiting.
+  static std::optional<RunTicket> take_if_no_run(const Paths& paths);
 
   ~RunTicket();
   RunTicket(RunTicket&& other) noexcept;

@@ -36,6 +36,16 @@ TEST_F(RunTicketTest, OnlyTheLastOneOutIsTheLast) {
   EXPECT_TRUE(third->is_last());
 }
 
+TEST_F(RunTicketTest, TheDaemonSeesWhenNoRunIsLeft) {
+  {
+    auto run = RunTicket::take(paths_, held_);
+    ASSERT_TRUE(run);
+    EXPECT_FALSE(RunTicket::take_if_no_run(paths_));
+  }
+  const auto daemon = RunTicket::take_if_no_run(paths_);
+  EXPECT_TRUE(daemon);
+}
+
 TEST_F(RunTicketTest, ASignalEndsTheWait) {
   auto first = RunTicket::take(paths_, held_);
   ASSERT_TRUE(first && first->is_last());

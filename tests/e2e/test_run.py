@@ -100,6 +100,18 @@ def test_interrupt_while_the_daemon_starts(manta, number):
     manta.assert_nothing_left()
 
 
+def test_a_killed_run_takes_its_job_and_daemon_along(manta):
+    run = manta.start("run", SAMPLE)
+    wait_for("a head Pod", lambda: "-head-" in manta.kubectl("get", "pods", "-o", "name").stdout)
+    run.kill()
+    run.communicate()
+    wait_for("the daemon's end", lambda: not manta.is_running(), 60)
+    manta.assert_nothing_left()
+    manta("up", "--port", "0", "--control-plane-only")
+    assert manta.kubectl("get", "rayjob,raycluster,pods", "-o", "name").stdout == ""
+    assert not list(manta.home.glob("runs/*"))
+
+
 def test_closed_output_does_not_leave_the_daemon(manta):
     run = manta.start("run", "--timeout", 8, SAMPLE)
     run.stderr.close()
