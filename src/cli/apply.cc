@@ -94,6 +94,11 @@ Task<Result<AppliedObject>> apply_one(Loop& loop, kube::Api& api, Target target)
     replaced = *was_there;
   }
   auto answer = co_await api.call(write_request(target, false));
+  // Another run has made it since we looked: both files have it, and it is shared.
+  if (!answer && answer.error().code == ErrorCode::AlreadyExists && !is_ray_job(target.object)) {
+    target.exists = true;
+    answer = co_await api.call(write_request(target, false));
+  }
   if (!answer) co_return failed(answer.error());
   target.key.name = string_at(answer->body, {"metadata", "name"});
   co_return AppliedObject{.resource = target.resource,
