@@ -114,15 +114,8 @@ Error placed(const Manifest& manifest, std::size_t document, Error error) {
   return error;
 }
 
-}  // namespace
-
-bool is_ray_job(const Json& document) {
-  return string_at(document, {"kind"}) == "RayJob" &&
-         string_at(document, {"apiVersion"}).starts_with("ray.io/");
-}
-
-Task<Result<void>> apply_manifest(Loop& loop, kube::Api& api, Manifest manifest,
-                                  std::vector<AppliedObject>& applied) {
+/// Every document's, after the server has looked at it.
+Task<Result<std::vector<Target>>> find_checked_targets(kube::Api& api, const Manifest& manifest) {
   auto served = co_await local::discover(api);
   if (!served) co_return failed(served.error());
   std::vector<Target> targets;
@@ -139,6 +132,21 @@ Task<Result<void>> apply_manifest(Loop& loop, kube::Api& api, Manifest manifest,
       co_return failed(placed(manifest, i, checked.error()));
     targets.push_back(std::move(*target));
   }
+  co_return targets;
+}
+
+}  // namespace
+
+bool is_ray_job(const Json& document) {
+  return string_at(document, {"kind"}) == "RayJob" &&
+         string_at(document, {"apiVersion"}).starts_with("ray.io/");
+}
+
+Task<Result<void>> apply_manifest(Loop& loop, kube::Api& api, Manifest manifest,
+                                  std::vector<AppliedObject>& applied) {
+  auto checked = co_await find_checked_targets(api, manifest);
+  if (!checked) co_return failed(checked.error());
+  auto& targets = *checked;
   // The job last: what it needs is then there, and its Pods need not try twice.
   std::vector<std::size_t> order;
   for (const bool jobs : {false, true})
@@ -149,6 +157,12 @@ Task<Result<void>> apply_manifest(Loop& loop, kube::Api& api, Manifest manifest,
     if (!done) co_return failed(placed(manifest, i, done.error()));
     applied.push_back(std::move(*done));
   }
+  co_return Result<void>{};
+}
+
+Task<Result<void>> check_manifest(kube::Api& api, Manifest manifest) {
+  const auto checked = co_await find_checked_targets(api, manifest);
+  if (!checked) co_return failed(checked.error());
   co_return Result<void>{};
 }
 

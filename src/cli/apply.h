@@ -26,6 +26,9 @@ struct AppliedObject {
 Task<Result<void>> apply_manifest(Loop& loop, kube::Api& api, Manifest manifest,
                                   std::vector<AppliedObject>& applied);
 
+/// Its first half alone: says what is wrong, and writes nothing.
+Task<Result<void>> check_manifest(kube::Api& api, Manifest manifest);
+
 bool is_ray_job(const Json& document);
 
 }  // namespace manta::cli

@@ -7,12 +7,14 @@
 #include "cli/clean_up.h"
 #include "cli/client.h"
 #include "cli/console.h"
+#include "cli/daemon_parts.h"
 #include "cli/follow.h"
 #include "cli/launch.h"
 #include "cli/manifest.h"
 #include "cli/run_journal.h"
 #include "cli/run_ticket.h"
 #include "cli/signals.h"
+#include "local/apiserver/api_server.h"
 #include "local/images/image_pull.h"
 
 #include <fmt/format.h>
@@ -152,6 +154,24 @@ int follow_with_signals(const Paths& paths, const RunOptions& options, const Con
   return code;
 }
 
+/// Before anything is started for a file with a mistake in it: what the server would say, by an
+/// empty one in this process. A running one is asked itself.
+Result<void> check_beforehand(const Manifest& manifest) {
+  AsioLoop loop;
+  SystemRandom random;
+  auto store = local::Store::open({});
+  if (!store) return failed(store.error());
+  local::ApiServer api(loop, random, **store);
+  const auto check = [](kube::Api& server, const Manifest& file) -> Task<Result<void>> {
+    if (auto ok = co_await install_crds(server); !ok) co_return ok;
+    co_return co_await check_manifest(server, file);
+  };
+  auto checked = run_to_end(loop, check(api, manifest));
+  // The stored cluster may have kinds that the empty one lacks.
+  if (!checked && checked.error().code == ErrorCode::NotFound) return {};
+  return checked;
+}
+
 int give_up(const Error& error) {
   print_error(error.message);
   return error.code == ErrorCode::Cancelled ? kInterrupted : kFailed;
@@ -209,6 +229,11 @@ int run_file(const Paths& paths, const RunOptions& options) {
                     manifest->source, jobs, options.file));
     return kFailed;
   }
+  if (!is_locked(paths))
+    if (auto checked = check_beforehand(*manifest); !checked) {
+      print_error(checked.error().message);
+      return kFailed;
+    }
   if (auto home = make_home(paths); !home) {
     print_error(home.error().message);
     return kFailed;

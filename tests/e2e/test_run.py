@@ -197,6 +197,16 @@ def test_unknown_field_wrong_type_and_missing_containers_give_their_place(manta,
         "configmap/kube-root-ca.crt"], "nothing of a file with a mistake is applied"
 
 
+def test_mistakes_are_found_before_anything_is_started(manta, tmp_path):
+    unknown = write(tmp_path, SAMPLE.read_text().replace("  entrypoint:", "  entrypiont: x\n  entrypoint:"))
+    done = manta("run", unknown, check=False)
+    assert done.returncode == 1 and "entrypiont" in done.stderr
+    missing = edited(tmp_path, lambda job: head(job).pop("containers"))
+    done = manta("run", missing, check=False)
+    assert done.returncode == 1 and "containers" in done.stderr, done.stderr
+    assert not (manta.home / "manta.log").exists(), "no daemon was started"
+
+
 def test_file_without_a_ray_job(manta, tmp_path):
     done = manta("run", SAMPLES / "ray-cluster.sample.yaml", check=False)
     assert done.returncode == 1 and "exactly one RayJob" in done.stderr
