@@ -119,9 +119,10 @@ class Daemon {
   }
 
   Task<Result<void>> start_node() {
-    local::NodeOptions node{.state_folder = paths_.node().string(),
-                            .outbound = options_.outbound,
-                            .version = local::ApiServerOptions{}.version};
+    local::NodeOptions node{
+        .state_folder = paths_.node().string(),
+        .outbound = options_.outbound,
+        .version = local::ApiServerOptions{}.version + "+manta"};  // as /version says
     if (local::needs_rootless())
       if (auto ok = leave_for_own_namespaces(node); !ok) co_return ok;
     node.pip_config = (paths_.home / "pip.conf").string();

@@ -16,6 +16,8 @@ def test_up_is_idempotent_and_down_leaves_nothing(manta):
     assert f"export KUBECONFIG={manta.home}/kubeconfig" in first.stdout
     assert "already" in manta("up").stdout
     assert manta.kubectl("get", "nodes", "-o", "name").stdout.strip() == "node/manta"
+    assert (manta.get("node", "manta")["status"]["nodeInfo"]["kubeletVersion"]
+            == json.loads(manta.kubectl("get", "--raw", "/version").stdout)["gitVersion"])
     assert (manta.home / "kubeconfig").stat().st_mode & 0o077 == 0
     assert "manta is down" in manta("down").stdout
     assert manta("status", check=False).returncode == 3
