@@ -126,6 +126,7 @@ Result<Launch> start_daemon(const Paths& paths, const DaemonOptions& options, He
   if (!options.outbound) words.emplace_back("--no-outbound");
   if (options.for_runs) words.emplace_back("--for-runs");
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   const auto log = paths.log().string();

@@ -12,12 +12,12 @@ namespace manta::controllers::raycluster {
 namespace {
 
 kube::Stage delete_everything(const RayClusterSeen& seen, std::string_view because,
-                              std::string done, std::string failed) {
+                              const std::string& done, const std::string& failed) {
   auto writes = delete_all(seen, seen.pods, all_pods_selector(seen), kAllPodsLane);
   for (auto& write : writes) {
     write.marker = "FailedDeleteAllPods";
     write.why = std::string(because);
-    write.done_event = normal("DeletedPod", "Delete", std::move(done));
+    write.done_event = normal("DeletedPod", "Delete", done);
     write.failed_event = warning("FailedToDeletePodCollection", "Delete", failed + ", {error}");
   }
   return writes;
