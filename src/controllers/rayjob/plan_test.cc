@@ -464,7 +464,7 @@ TEST(RayJob, AFailureThatOnlyRayToldHasRaysWords) {
 
 TEST(RayJob, AJobThatRunsAgainHasNoEnd) {
   World world;
-  world.ready().ray_says("FAILED", R"(,"end_time":1700000000000)");
+  world.ready().ray_says("FAILED", R"(,"end_time":4102444800000)");
   ASSERT_TRUE(world.job.status.rayJobInfo.endTime);
   world.ray_says("RUNNING");
   EXPECT_FALSE(world.job.status.rayJobInfo.endTime);

@@ -108,12 +108,13 @@ void default_pod_spec(JsonObject& spec) {
     each_object(spec, list,
                 [&](JsonObject& container) { default_container(container, host_network); });
   each_object(spec, "volumes", default_volume);
-  // The old spelling follows the new one.
-  if (const auto* account = spec.if_contains("serviceAccountName"))
-    spec["serviceAccount"] = *account;
-  else if (const auto* old = spec.if_contains("serviceAccount")) {
-    Json copy = *old;
-    spec["serviceAccountName"] = std::move(copy);
+  // The old spelling follows the new one. Copied first: a new key may move the others.
+  if (const auto* account = spec.if_contains("serviceAccountName")) {
+    Json name = *account;
+    spec["serviceAccount"] = std::move(name);
+  } else if (const auto* old = spec.if_contains("serviceAccount")) {
+    Json name = *old;
+    spec["serviceAccountName"] = std::move(name);
   }
 }
 
