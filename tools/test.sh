@@ -4,6 +4,7 @@
 # is, so what failed runs once more; what only then passes is named on a line that starts with FLAKY.
 #   tools/test.sh [unit] [integration] [install] [e2e]     (default: these)
 #   tools/test.sh server    what people install, on a real API server
+#   tools/test.sh long      the end-to-end tests that take minutes each
 set -uo pipefail
 cd "$(dirname "$0")/.."
 parts=("$@"); [ ${#parts[@]} -gt 0 ] || parts=(unit integration install e2e)
@@ -61,10 +62,11 @@ for part in "${parts[@]}"; do
       run_gtest build/bin/integration_test ;;
     install) run_pytest tests/install -m 'not server' ;;
     server) run_pytest tests/install -m server ;;  # minutes, and ../shared/conformance: for .ci/run
-    e2e)
+    e2e | long)
       export MANTA_BIN="$PWD/build/bin/manta"
-      run_pytest tests/e2e ;;
-    *) echo "test.sh: unknown part '$part' (unit, integration, install, e2e, server)" >&2; exit 2 ;;
+      marked=long; [ "$part" = long ] || marked="not long"
+      run_pytest tests/e2e -m "$marked" ;;
+    *) echo "test.sh: unknown part '$part' (unit, integration, install, server, e2e, long)" >&2; exit 2 ;;
   esac
 done
 echo "$passed passed, $failed failed, $skipped skipped"

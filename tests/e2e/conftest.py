@@ -19,6 +19,10 @@ BIN = os.environ.get("MANTA_BIN", str(TOP / "build/bin/manta"))
 SAMPLES = TOP / "samples"
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: takes minutes; tools/test.sh long runs it, make test does not")
+
+
 def wait_for(what, condition, timeout=60, interval=0.1):
     """Polls until condition() is true; its value. An exception counts as not yet."""
     deadline = time.monotonic() + timeout

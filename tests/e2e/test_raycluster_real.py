@@ -3,6 +3,7 @@ import json
 import subprocess
 import textwrap
 
+import pytest
 import yaml
 from conftest import SAMPLES, events_of, wait_for
 
@@ -68,6 +69,7 @@ def use_cpus(manta, name, count):
     return next(line.split()[1:] for line in said.splitlines() if line.startswith("at "))
 
 
+@pytest.mark.long
 def test_LM_06_autoscaler_v2_follows_the_work_and_returns_to_none(up):
     """Five times up and down, to four workers at most; the first time from none to two."""
     start(up, cluster("scaled", group={"replicas": 0, "minReplicas": 0, "maxReplicas": 4}, spec={
@@ -84,6 +86,7 @@ def test_LM_06_autoscaler_v2_follows_the_work_and_returns_to_none(up):
     assert restarts == [0, 0], "neither Ray nor the autoscaler had to start again"
 
 
+@pytest.mark.long
 def test_killed_head_comes_back_and_its_workers_join_it(up):
     start(up, cluster("killed"))
     first = pods(up, "killed", "head")[0]["metadata"]["uid"]
@@ -193,6 +196,7 @@ cp /ca/ca.crt /tls/
 """
 
 
+@pytest.mark.long
 def test_tls_between_nodes(up, tmp_path):
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test-ca",
                     "-keyout", tmp_path / "ca.key", "-out", tmp_path / "ca.crt"], check=True, capture_output=True)

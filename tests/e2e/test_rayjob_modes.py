@@ -56,6 +56,7 @@ def test_a_mode_to_its_end(up, mode, code, result):
     assert end.get("reason", "") == ("" if code == 0 else "AppFailed")
 
 
+@pytest.mark.long
 def test_interactive_mode_follows_the_users_job(up):
     up.apply(job("InteractiveMode"))
     up.wait(f"rayjob/{NAME}", ".status.jobDeploymentStatus", "Waiting", 150)
@@ -66,6 +67,7 @@ def test_interactive_mode_follows_the_users_job(up):
     assert ends(up, "Complete")["jobStatus"] == "SUCCEEDED"
 
 
+@pytest.mark.long
 def test_suspend_stops_it_and_resume_starts_anew(up):
     up.apply(job(seconds=300, shutdownAfterJobFinishes=True))
     runs(up)
@@ -78,6 +80,7 @@ def test_suspend_stops_it_and_resume_starts_anew(up):
     assert ends(up, "Complete")["rayClusterName"] != first
 
 
+@pytest.mark.long
 def test_its_deadline_ends_it(up):
     up.apply(job(seconds=300))
     runs(up)
@@ -133,6 +136,7 @@ def test_the_walk_that_every_user_takes_first(up):
              and not up.get("pods")["items"], 60)
 
 
+@pytest.mark.long
 def test_shutdown_leaves_the_submitters_log(up):
     up.apply(job(shutdownAfterJobFinishes=True, ttlSecondsAfterFinished=10))
     ends(up, "Complete")
@@ -143,6 +147,7 @@ def test_shutdown_leaves_the_submitters_log(up):
     wait_for("the submitter to go", lambda: not up.get("job.batch")["items"], 60)
 
 
+@pytest.mark.long
 def test_deletion_rules_act_in_turn(up):
     rule = lambda policy, seconds: {"policy": policy, "condition": {"jobStatus": "SUCCEEDED", "ttlSeconds": seconds}}
     up.apply(job(deletionStrategy={"deletionRules": [
