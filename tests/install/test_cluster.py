@@ -1,6 +1,7 @@
 """Charts and kustomizations on a real API server: they install, upgrade, roll back and go."""
 import functools
 import json
+import time
 
 import pytest
 
@@ -171,6 +172,15 @@ def test_HM_01_crds_that_lack_a_field_end_the_operator(cluster, installed):
     # Not server-side: that would keep the field, which is somebody else's there.
     cluster.kubectl("replace", "-f", "-", input=json.dumps(crd))
     try:
+        probe = ray_cluster("probe")
+        probe["spec"]["suspend"] = True
+        for _ in range(100):  # the server takes a definition up a moment later
+            taken = cluster.kubectl("create", "--dry-run=server", "--validate=strict", "--namespace", "old-crds",
+                                    "-f", "-", input=json.dumps(probe), check=False)
+            if taken.returncode != 0:
+                break
+            time.sleep(0.1)
+        assert "suspend" in taken.stderr
         done = cluster.run(MANAGER, "--enable-leader-election=false", "--metrics-addr=0",
                            "--health-probe-bind-address=0", check=False, timeout=60)
         assert done.returncode == 1
