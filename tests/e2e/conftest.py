@@ -20,6 +20,9 @@ SAMPLES = TOP / "samples"
 
 
 def pytest_configure(config):
+    # Under nohup both are ignored, and what is ignored stays so in the programs that the tests interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     config.addinivalue_line("markers", "long: takes minutes; tools/test.sh long runs it, make test does not")
 
 
