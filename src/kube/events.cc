@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <deque>
 #include <unordered_map>
+#include <utility>
 
 namespace manta::kube {
 namespace {
@@ -15,6 +16,8 @@ constexpr std::size_t kQueued = 4096;
 constexpr std::size_t kSeriesKept = 4096;
 constexpr int kInFlight = 8;
 constexpr Duration kSeriesEnds = std::chrono::minutes{6};
+// How long a Normal event waits for others like it, which are then one write: the Pods of one pass.
+constexpr Duration kGathered = std::chrono::milliseconds{500};
 // A series is written at its first repetition, then as often as this.
 constexpr Duration kSeriesWritten = std::chrono::seconds{30};
 constexpr Duration kFirstRetry = std::chrono::seconds{1};
@@ -60,10 +63,15 @@ struct Series {
 
   bool created = false;
   bool dirty = true;    // something to write
-  bool queued = false;  // waits for, or is in, a request
+  bool queued = false;  // waits for others like it or for a request, or is in one
   Time next_write = {};
 };
 using SeriesPtr = std::shared_ptr<Series>;
+
+Json repetitions_of(const Series& series) {
+  const std::string time = format_rfc3339_micro(series.last);
+  return JsonObject{{"count", series.count}, {"lastObservedTime", std::string_view(time)}};
+}
 
 Json body_of(const Series& series, const std::string& instance) {
   const Resource& resource = series.regarding.resource;
@@ -78,7 +86,7 @@ Json body_of(const Series& series, const std::string& instance) {
   put("resourceVersion", series.regarding.resource_version);
   const bool warning = series.note.type == EventType::Warning;
   const std::string time = format_rfc3339_micro(series.first);
-  return JsonObject{
+  JsonObject body = {
       {"apiVersion", "events.k8s.io/v1"},
       {"kind", "Event"},
       {"metadata", JsonObject{{"name", std::string_view(series.key.name)},
@@ -91,12 +99,17 @@ Json body_of(const Series& series, const std::string& instance) {
       {"regarding", std::move(regarding)},
       {"note", std::string_view(series.note.note)},
       {"type", warning ? "Warning" : "Normal"}};
+  if (series.count > 1) body["series"] = repetitions_of(series);
+  return body;
 }
 
-Json series_patch(const Series& series) {
-  const std::string time = format_rfc3339_micro(series.last);
-  return JsonObject{{"series", JsonObject{{"count", series.count},
-                                          {"lastObservedTime", std::string_view(time)}}}};
+/// What events have in common that become one.
+std::string identity_of(std::string_view controller, const ObjectRef& regarding,
+                        const EventNote& note) {
+  const bool warning = note.type == EventType::Warning;
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", controller, static_cast<int>(note.type),
+                     note.reason, note.action, regarding.resource.plural, regarding.key.to_string(),
+                     regarding.uid, warning ? note.note : regarding.resource_version);
 }
 
 }  // namespace
@@ -109,11 +122,14 @@ struct EventRecorder::Impl {
         controller(std::move(c)),
         instance(cut(i, kLongestWord)),
         scope(l) {}
+  ~Impl() { loop.cancel(gathering); }
 
   void record(std::string_view from, const ObjectRef& regarding, EventNote note);
   SeriesPtr begin(std::string identity, std::string from, const ObjectRef& regarding,
                   EventNote note);
   void enqueue(const SeriesPtr& series);
+  void gather(const SeriesPtr& series);
+  void enqueue_gathered(Time until);
   void pump();
   Task<void> write(SeriesPtr series);
   Task<Result<void>> send(SeriesPtr series);
@@ -128,6 +144,8 @@ struct EventRecorder::Impl {
   Scope scope;
   bool running = false;
   int in_flight = 0;
+  std::deque<SeriesPtr> gathered = {};  // Normal ones, not written yet, by time
+  Loop::TimerId gathering = 0;
   std::deque<SeriesPtr> queue = {};
   std::unordered_map<std::string, SeriesPtr> known = {};
 };
@@ -139,12 +157,10 @@ void EventRecorder::Impl::record(std::string_view from, const ObjectRef& regardi
   note.reason = cut(std::move(note.reason), kLongestWord);
   note.action = cut(std::move(note.action), kLongestWord);
   const std::string who(from.empty() ? std::string_view(controller) : from);
-  std::string identity = fmt::format(
-      "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", who, static_cast<int>(note.type), note.reason, note.action,
-      regarding.resource.plural, regarding.key.to_string(), regarding.uid, note.note);
+  std::string identity = identity_of(who, regarding, note);
   const auto found = known.find(identity);
   if (found == known.end() || loop.now() - found->second->last > kSeriesEnds)
-    return enqueue(begin(std::move(identity), who, regarding, std::move(note)));
+    return gather(begin(std::move(identity), who, regarding, std::move(note)));
   Series& series = *found->second;
   ++series.count;
   series.last = loop.now();
@@ -182,6 +198,29 @@ void EventRecorder::Impl::enqueue(const SeriesPtr& series) {
     queue.pop_front();
   }
   pump();
+}
+
+/// Warnings wait for nothing.
+void EventRecorder::Impl::gather(const SeriesPtr& series) {
+  if (series->note.type == EventType::Warning) return enqueue(series);
+  series->queued = true;
+  gathered.push_back(series);
+  enqueue_gathered(gathered.size() > kQueued ? gathered.front()->first : loop.now() - kGathered);
+}
+
+void EventRecorder::Impl::enqueue_gathered(Time until) {
+  while (!gathered.empty() && gathered.front()->first <= until) {
+    auto series = std::move(gathered.front());
+    gathered.pop_front();
+    series->queued = false;
+    enqueue(series);
+  }
+  loop.cancel(std::exchange(gathering, 0));
+  if (gathered.empty()) return;
+  const Time next = gathered.front()->first;
+  gathering = loop.after(std::min(next + kGathered - loop.now(), kGathered), [this, next] {
+    enqueue_gathered(std::max(next, loop.now() - kGathered));
+  });
 }
 
 void EventRecorder::Impl::pump() {
@@ -224,20 +263,21 @@ Task<Result<void>> EventRecorder::Impl::send(SeriesPtr series) {
                   .resource = kEvents,
                   .namespace_ = series->key.namespace_,
                   .timeout = std::chrono::seconds{10}};
+  const int written = series->count;
   if (series->created) {
     request.verb = Verb::Patch;
     request.name = series->key.name;
-    request.body = series_patch(*series);
-    series->next_write = loop.now() + kSeriesWritten;
+    request.body = JsonObject{{"series", repetitions_of(*series)}};
   } else {
     request.body = body_of(*series, instance);
   }
+  if (written > 1) series->next_write = loop.now() + kSeriesWritten;
   auto answer = co_await api.call(std::move(request));
-  // The name is ours alone: it exists because an earlier reply was lost.
-  if (!series->created && (answer || answer.error().code == ErrorCode::AlreadyExists)) {
+  // The name is ours alone: it exists because an earlier reply was lost, and may have had less.
+  const bool made_before = !answer && answer.error().code == ErrorCode::AlreadyExists;
+  if (!series->created && (answer || made_before)) {
     series->created = true;
-    // What was repeated meanwhile is in the count only.
-    if (series->count > 1) series->dirty = true;
+    if (made_before && written > 1) series->dirty = true;
     co_return Result<void>{};
   }
   if (!answer) co_return std::unexpected(answer.error());
@@ -259,6 +299,7 @@ Task<void> EventRecorder::Impl::run(std::stop_token stop) {
   running = true;
   pump();
   while (co_await sleep(loop, kSeriesWritten, stop)) sweep(false);
+  enqueue_gathered(loop.now());
   sweep(false);
   const auto farewell = loop.after(kFarewell, [this] {
     running = false;

@@ -20,8 +20,9 @@ struct ObjectRef {
   std::string resource_version = {};
 };
 
-/// Writes events.k8s.io/v1 Events: same (type, reason, action, regarding, note) within 6 minutes
-/// adds to the first one's series instead of making another. Source: Kubernetes client-go events.
+/// Writes events.k8s.io/v1 Events. Those of equal type, reason, action and regarding within 6
+/// minutes are one Event with a series: Normal ones of one resourceVersion, with the first one's
+/// note, as client-go has them (spec 02 §9); Warnings of one note, so that each cause is told.
 class EventRecorder {
  public:
   EventRecorder(Loop& loop, Api& api, Random& random, std::string reporting_controller,

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace manta::kube {
 namespace {
 
@@ -71,12 +73,14 @@ TEST_F(Events, RepeatedOnesBecomeASeries) {
   ASSERT_EQ(written().size(), 1u);
   EXPECT_EQ(int_at(written()[0], {"series", "count"}), 2);
   EXPECT_EQ(string_at(written()[0], {"series", "lastObservedTime"}), "2023-11-14T22:13:31.000000Z");
-  for (int i = 0; i < 1000; ++i) record();
+  for (int i = 0; i < 1000; ++i) record(fmt::format("made number {}", i));
   loop.run_for(minutes{1});
   EXPECT_EQ(int_at(written()[0], {"series", "count"}), 1002);
+  EXPECT_EQ(string_at(written()[0], {"note"}), "made it");
   EXPECT_LE(api.requests.size(), 5u);
 
-  record("something else");
+  about.resource_version = "18";
+  record();
   loop.run_for(seconds{1});
   EXPECT_EQ(written().size(), 2u);
   loop.run_for(minutes{7});
@@ -90,6 +94,21 @@ TEST_F(Events, RepeatedBeforeTheFirstIsWrittenTheyAreOneSeriesToo) {
   loop.run_for(seconds{1});
   ASSERT_EQ(written().size(), 1u);
   EXPECT_EQ(int_at(written()[0], {"series", "count"}), 5);
+  loop.run_for(minutes{2});
+  EXPECT_EQ(api.requests.size(), 1u);
+}
+
+TEST_F(Events, EachCauseOfAWarningIsTold) {
+  for (const auto* note : {"no quota", "no rights", "no quota"}) {
+    recorder.record("", about, {EventType::Warning, "FailedToCreate", "Create", note});
+    about.resource_version += "0";
+  }
+  loop.run_for(seconds{1});
+  ASSERT_EQ(written().size(), 2u);
+  std::map<std::string_view, std::int64_t> counts;
+  for (const auto& event : written())
+    counts[string_at(event, {"note"})] = int_at(event, {"series", "count"});
+  EXPECT_EQ(counts, (std::map<std::string_view, std::int64_t>{{"no quota", 2}, {"no rights", 0}}));
 }
 
 TEST_F(Events, LongNotesAreCutBetweenCharacters) {
@@ -130,7 +149,7 @@ TEST_F(Events, ARefusalDropsTheEventAtOnce) {
     api.fault = [&](const Request&) {
       return MemoryFault{.before = failed(code, "namespace is being terminated").error()};
     };
-    record(fmt::format("{}", static_cast<int>(code)));
+    record("made it", fmt::format("Created{}", static_cast<int>(code)));
     loop.run_for(minutes{5});
     EXPECT_EQ(api.requests.size(), 1u);
   }
@@ -140,7 +159,7 @@ TEST_F(Events, AServerThatNeverAnswersCostsBoundedTriesAndMemory) {
   api.fault = [](const Request&) {
     return MemoryFault{.before = failed(ErrorCode::Unavailable, "away").error()};
   };
-  for (int i = 0; i < 6000; ++i) record(fmt::format("event {}", i));
+  for (int i = 0; i < 6000; ++i) record("made it", fmt::format("Created{}", i));
   loop.run_for(minutes{1});
   EXPECT_LE(api.requests.size(), 8u * 8u);
   api.fault = {};
@@ -150,7 +169,7 @@ TEST_F(Events, AServerThatNeverAnswersCostsBoundedTriesAndMemory) {
 }
 
 TEST_F(Events, WhatIsQueuedAtTheStopIsStillWritten) {
-  for (int i = 0; i < 20; ++i) record(fmt::format("event {}", i));
+  for (int i = 0; i < 20; ++i) record("made it", fmt::format("Created{}", i));
   scope.request_stop();
   loop.run_for(seconds{2});
   EXPECT_EQ(scope.running(), 0u);
@@ -161,7 +180,7 @@ TEST_F(Events, AStopWaitsForNobodyLongerThanTwoSeconds) {
   api.fault = [](const Request&) {
     return MemoryFault{.before = failed(ErrorCode::Unavailable, "away").error()};
   };
-  for (int i = 0; i < 100; ++i) record(fmt::format("event {}", i));
+  for (int i = 0; i < 100; ++i) record("made it", fmt::format("Created{}", i));
   loop.run_for(seconds{10});
   scope.request_stop();
   loop.run_for(seconds{3});

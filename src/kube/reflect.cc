@@ -12,7 +12,9 @@ constexpr Duration kFirstDelay = std::chrono::milliseconds{800};
 constexpr Duration kLongestDelay = std::chrono::seconds{30};
 // To ask a server that cannot be reached costs it nothing, and when it is back all wait for us.
 constexpr Duration kLongestUnreachable = std::chrono::seconds{3};
-constexpr std::int64_t kPage = 500;
+// A page is parsed whole: 500 Pods would be some 20 MiB for a moment that the process keeps for
+// good.
+constexpr std::int64_t kPage = 100;
 // A store that compacts faster than we page is listed in one piece.
 constexpr int kExpiredPagings = 2;
 

@@ -41,7 +41,7 @@ struct Options {
   bool use_kubernetes_proxy = false;
   std::string feature_gates = {};
   bool enable_metrics = false;
-  double qps = 100;
+  double qps = -1;  // no limit: the API server's own fairness does that job
   int burst = 200;
   std::string kubeconfig = {};
 

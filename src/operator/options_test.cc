@@ -1,5 +1,6 @@
 #include "operator/options.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace manta::operator_ {
@@ -22,12 +23,12 @@ struct Case {
 };
 const Case kCases[] = {
     {"Minimal", "apiVersion: config.ray.io/v1alpha1\nkind: Configuration\n",
-     ":8080 :8082 elect 1 100.0 200"},
+     ":8080 :8082 elect 1 -1.00 200"},
     {"KindMayBeLeftOut", "qps: 150.5\nburst: 300\n", ":8080 :8082 elect 1 150.5 300"},
     {"Json", R"({"enableLeaderElection": false, "metricsAddr": ":1", "reconcileConcurrency": 100})",
-     ":1 :8082 alone 100 100.0 200"},
+     ":1 :8082 alone 100 -1.00 200"},
     {"ZeroQpsIsKept", "qps: 0\nburst: 0\n", ":8080 :8082 elect 1 0.000 0"},
-    {"UnknownFieldIsIgnored", "nope: 1\n", ":8080 :8082 elect 1 100.0 200"},
+    {"UnknownFieldIsIgnored", "nope: 1\n", ":8080 :8082 elect 1 -1.00 200"},
     {"FractionForWhole", "burst: 300.5\n",
      "json: cannot unmarshal number 300.5 into Go struct field Configuration.burst of type int"},
     {"BoolForWhole", "reconcileConcurrency: true\n",
@@ -151,9 +152,35 @@ TEST(Settings, ReadTheEnvironment) {
   EXPECT_EQ(settings->job_transition_grace, std::chrono::seconds{0});
 }
 
+TEST(Settings, RJ_12_TheDefaultDeletionRule) {
+  const auto read = [](const char* text) {
+    return make_settings({}, [&](std::string_view name) {
+      return name == "RAYJOB_DEFAULT_DELETION_RULE" ? std::optional<std::string>(text)
+                                                    : std::nullopt;
+    });
+  };
+  EXPECT_FALSE(read("")->job_default_deletion);
+  EXPECT_EQ(read("DeleteSelf")->job_default_deletion->policy, "DeleteSelf");
+  EXPECT_EQ(read("DeleteSelf")->job_default_deletion->after_end, std::chrono::seconds{0});
+  const auto later = read("DeleteCluster:3600")->job_default_deletion;
+  EXPECT_EQ(later->policy, "DeleteCluster");
+  EXPECT_EQ(later->after_end, std::chrono::hours{1});
+  for (const auto* wrong : {"DeleteWorkers", "deletecluster", "DeleteCluster:", "DeleteCluster:-1",
+                            "DeleteCluster:1h", ":5"}) {
+    const auto settings = read(wrong);
+    ASSERT_FALSE(settings) << wrong;
+    EXPECT_EQ(settings.error().message,
+              fmt::format("RAYJOB_DEFAULT_DELETION_RULE is \"{}\": must be DeleteCluster or "
+                          "DeleteSelf, with :<seconds after the job's end> if it is to wait",
+                          wrong));
+  }
+}
+
 TEST(Settings, EndlessPeriodsAreACentury) {
-  const auto settings = make_settings(Options{}, [](std::string_view) {
-    return std::optional<std::string>("9223372036854775807");
+  const auto settings = make_settings(Options{}, [](std::string_view name) {
+    return name == "RAYJOB_DEFAULT_DELETION_RULE"
+               ? std::nullopt
+               : std::optional<std::string>("9223372036854775807");
   });
   ASSERT_TRUE(settings.has_value()) << settings.error().message;
   EXPECT_EQ(settings->job_transition_grace, std::chrono::hours{24 * 365 * 100});
