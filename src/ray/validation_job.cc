@@ -1,7 +1,7 @@
 // RayJob. spec/01 §6.2
-#include "base/yaml.h"
 #include "ray/labels.h"
 #include "ray/name_rules.h"
+#include "ray/runtime_env.h"
 #include "ray/validation.h"
 #include "ray/validation_deletion.h"
 #include "ray/validation_pod.h"
@@ -93,14 +93,9 @@ Fault check_cluster(const RayJobSpec& spec, const StringMap& annotations,
 
 // Only a mapping, or nothing, is a runtime environment; what it says is for Ray to judge.
 Fault check_runtime_env(const std::string& text) {
-  const auto wrong = [&](std::string_view why) {
-    return fmt::format("failed to unmarshal RuntimeEnvYAML: {}: {}", text, why);
-  };
-  const auto documents = parse_yaml(text, YamlDuplicates::LastWins);
-  if (!documents) return wrong(documents.error().message);
-  if (documents->empty() || documents->front().is_null() || documents->front().is_object())
-    return {};
-  return wrong("must be a mapping of keys to values");
+  const auto env = parse_runtime_env(text);
+  if (env) return {};
+  return fmt::format("failed to unmarshal RuntimeEnvYAML: {}: {}", text, env.error().message);
 }
 
 Fault check_deadlines(const RayJobSpec& spec) {

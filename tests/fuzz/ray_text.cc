@@ -8,6 +8,7 @@
 #include "ray/k8s_shapes.h"
 #include "ray/name_rules.h"
 #include "ray/ray_version.h"
+#include "ray/runtime_env.h"
 
 using namespace manta;
 using namespace manta::fuzz;
@@ -130,7 +131,7 @@ FUZZ(data) {
   (void)quantity_as_float(text);
   (void)is_gpu_resource(text);
   (void)parse_shape(text);
-  if (const auto json = yaml_to_json_text(text)) FUZZ_CHECK(parse_json(*json).has_value(), *json);
+  if (const auto json = runtime_env_text(text)) FUZZ_CHECK(parse_json(*json).has_value(), *json);
 
   Input choices(data);
   check_cron_meaning(choices);

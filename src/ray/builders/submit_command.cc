@@ -2,10 +2,10 @@
 
 #include "base/json.h"
 #include "base/shell.h"
-#include "base/yaml.h"
 #include "ray/builders/edit.h"
 #include "ray/builders/service.h"
 #include "ray/labels.h"
+#include "ray/runtime_env.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -77,21 +77,6 @@ void add_wait(Tokens& tokens, const Address& address) {
        ";", "sleep", "2", ";", "done", ";"});
 }
 
-Json sorted(const Json& value) {
-  if (value.is_array()) {
-    JsonArray array;
-    for (const Json& item : value.get_array()) array.push_back(sorted(item));
-    return array;
-  }
-  if (!value.is_object()) return value;
-  std::vector<std::string_view> keys;
-  for (const auto& member : value.get_object()) keys.push_back(member.key());
-  std::ranges::sort(keys);
-  JsonObject object;
-  for (const auto key : keys) object[key] = sorted(value.get_object().at(key));
-  return object;
-}
-
 Result<void> add_metadata(Tokens& tokens, const RayJobSpec& spec) {
   if (spec.metadata.empty()) return {};
   if (spec.rayClusterSpec && !spec.rayClusterSpec->rayVersion.empty()) {
@@ -136,7 +121,7 @@ Result<void> add_verbatim_submit(Tokens& tokens, const RayJob& job, const std::s
   JsonObject body{{"entrypoint", spec.entrypoint}};
   if (!job.status.jobId.empty()) body["submission_id"] = job.status.jobId;
   if (!spec.runtimeEnvYAML.empty()) {
-    auto env = parse_yaml_one(spec.runtimeEnvYAML);
+    auto env = parse_runtime_env(spec.runtimeEnvYAML);
     if (!env) return failed(env.error().in("reading runtimeEnvYAML"));
     body["runtime_env"] = std::move(*env);
   }
@@ -163,7 +148,7 @@ Result<void> add_submit(Tokens& tokens, const RayJob& job, const std::string& ad
   add(tokens, {"ray", "job", "submit", "--address", address});
   if (guarded) add(tokens, {"--no-wait"});
   if (!spec.runtimeEnvYAML.empty()) {
-    auto runtime_env = yaml_to_json_text(spec.runtimeEnvYAML);
+    auto runtime_env = runtime_env_text(spec.runtimeEnvYAML);
     if (!runtime_env) return failed(runtime_env.error().in("reading runtimeEnvYAML"));
     add(tokens, {"--runtime-env-json", quote_argument(*runtime_env)});
   }
@@ -192,14 +177,6 @@ std::string quote_argument(std::string_view text) {
     quoted += c;
   }
   return quoted + '"';
-}
-
-Result<std::string> yaml_to_json_text(std::string_view yaml) {
-  auto documents = parse_yaml(yaml);
-  if (!documents) return failed(documents.error());
-  if (documents->size() > 1)
-    return failed(ErrorCode::Invalid, "one YAML document is expected, there are several");
-  return dump_json(documents->empty() ? Json() : sorted(documents->front()), JsonEscape::Html);
 }
 
 Result<bool> supports_job_metadata(std::string_view ray_version) {

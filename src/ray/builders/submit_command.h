@@ -11,7 +11,7 @@
 namespace manta::ray {
 
 /// K8sJobMode and SidecarMode; from status.dashboardURL and status.jobId. Fails on other modes, on
-/// a runtimeEnvYAML that is no YAML, and on metadata for a Ray that does not know it.
+/// a runtimeEnvYAML that is none, and on metadata for a Ray that does not know it.
 Result<std::string> submit_command(const RayJob& job, const BuildOptions& options);
 
 /// One argument for bash. In double quotes as KubeRay writes it, where those keep the text as it
@@ -20,8 +20,5 @@ std::string quote_argument(std::string_view text);
 
 /// Lenient semantic version, with 2.6.0 ≤ version and no pre-release; fails when it is none.
 Result<bool> supports_job_metadata(std::string_view ray_version);
-
-/// YAML as compact JSON with sorted keys. Nothing at all is null.
-Result<std::string> yaml_to_json_text(std::string_view yaml);
 
 }  // namespace manta::ray

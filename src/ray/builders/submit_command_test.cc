@@ -93,13 +93,6 @@ TEST(QuoteArgument, KeepsEveryTextAsItIs) {
   EXPECT_EQ(quote_argument("two\nlines"), "'two\nlines'");
 }
 
-TEST(YamlToJsonText, SortsAndEscapes) {
-  EXPECT_EQ(yaml_to_json_text("b: 1\na: {z: x, y: '<&>'}").value(),
-            R"({"a":{"y":"\u003c\u0026\u003e","z":"x"},"b":1})");
-  EXPECT_EQ(yaml_to_json_text("# nothing").value(), "null");
-  EXPECT_FALSE(yaml_to_json_text("a: 1\n---\nb: 2").has_value());
-}
-
 // What real bash makes of the script: each call of ray and python as [word][word]…, a line each.
 std::string run_in_bash(const std::string& script) {
   const std::string stubs =
