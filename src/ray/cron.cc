@@ -40,7 +40,7 @@ std::unexpected<Error> bad(std::string message) {
   return failed(ErrorCode::Invalid, std::move(message));
 }
 
-Result<unsigned> parse_number(std::string_view text, std::string_view expression) {
+Result<unsigned> parse_number(std::string_view text) {
   std::string_view digits = text;
   if (digits.starts_with('+')) digits.remove_prefix(1);
   int value = 0;
@@ -54,19 +54,18 @@ Result<unsigned> parse_number(std::string_view text, std::string_view expression
   if (code != std::errc{} || !whole || (text.starts_with('+') && digits.starts_with('-')))
     return bad(fmt::format("failed to parse int from {}: strconv.Atoi: parsing {}: invalid syntax",
                            text, go_quote(text)));
-  if (value < 0) return bad(fmt::format("negative number ({}) not allowed: {}", value, expression));
+  if (value < 0) return bad(fmt::format("negative number ({}) not allowed: {}", value, text));
   return static_cast<unsigned>(value);
 }
 
-Result<unsigned> parse_value(std::string_view text, std::string_view expression,
-                             const Bounds& bounds) {
+Result<unsigned> parse_value(std::string_view text, const Bounds& bounds) {
   std::string lower(text);
   for (char& c : lower)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   if (lower.size() == 3)
     for (std::size_t i = 0; i + 3 <= bounds.names.size(); i += 3)
       if (bounds.names.substr(i, 3) == lower) return bounds.min + static_cast<unsigned>(i / 3);
-  return parse_number(text, expression);
+  return parse_number(text);
 }
 
 sys_days days_of(local_days days) { return sys_days(days.time_since_epoch()); }
@@ -143,19 +142,19 @@ class CronParser {
     const bool star = ends[0] == "*" || ends[0] == "?";
     unsigned low = bounds.min, high = bounds.max, step = 1;
     if (!star) {
-      const auto first = parse_value(ends[0], item, bounds);
+      const auto first = parse_value(ends[0], bounds);
       if (!first) return failed(first.error());
       low = high = *first;
       if (ends.size() > 2) return bad(fmt::format("too many hyphens: {}", item));
       if (ends.size() == 2) {
-        const auto last = parse_value(ends[1], item, bounds);
+        const auto last = parse_value(ends[1], bounds);
         if (!last) return failed(last.error());
         high = *last;
       }
     }
     if (and_step.size() > 2) return bad(fmt::format("too many slashes: {}", item));
     if (and_step.size() == 2) {
-      const auto number = parse_number(and_step[1], item);
+      const auto number = parse_number(and_step[1]);
       if (!number) return failed(number.error());
       step = *number;
       if (!star && ends.size() == 1) high = bounds.max;  // N/step goes to the end

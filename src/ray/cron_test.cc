@@ -86,6 +86,26 @@ TEST(CronZone, CJ_06_AYearWithBothChangesOfClocks) {
   EXPECT_EQ(ticks("2026-10-23T12:00:00Z", 4),
             "2026-10-24T00:30:00Z 2026-10-25T00:30:00Z 2026-10-25T01:30:00Z 2026-10-26T01:30:00Z ");
 }
+// Where clocks change at midnight robfig/cron takes the day after for the day, and passes the day
+// by.
+TEST(CronZone, CJ_06_TheDayThatBeginsAtOneOClockHasItsTicks) {
+  const ZoneOffset beirut = [](Time t) {
+    return t < at("2021-03-27T22:00:00Z") ? std::chrono::seconds(2h) : std::chrono::seconds(3h);
+  };
+  EXPECT_EQ(format_rfc3339(
+                *CronSchedule::parse("10 15 * * 0-5")->next(at("2021-03-27T13:19:45Z"), beirut)),
+            "2021-03-28T12:10:00Z");  // a Sunday; robfig/cron: the 29th
+}
+// Where they change by half an hour it goes on from the half hour.
+TEST(CronZone, CJ_06_AnHourAfterAChangeByHalfAnHourIsWhole) {
+  const ZoneOffset lord_howe = [](Time t) {
+    return t < at("2012-10-06T15:30:00Z") ? std::chrono::seconds(10h + 30min)
+                                          : std::chrono::seconds(11h);
+  };
+  EXPECT_EQ(format_rfc3339(
+                *CronSchedule::parse("* 6 * * *")->next(at("2012-10-05T21:02:46Z"), lord_howe)),
+            "2012-10-06T19:00:00Z");  // robfig/cron: 19:30
+}
 TEST(CronZone, SkippedMidnightDoesNotHang) {
   // A zone whose day begins at 01:00 on 2 January.
   const ZoneOffset zone = [](Time t) {
@@ -107,7 +127,7 @@ const Bad kBad[] = {
     {"Slashes", "*/2/3 * * * *", "too many slashes: */2/3"},
     {"Word", "x * * * *",
      "failed to parse int from x: strconv.Atoi: parsing \"x\": invalid syntax"},
-    {"Negative", "*/-5 * * * *", "negative number (-5) not allowed: */-5"},
+    {"Negative", "*/-5 * * * *", "negative number (-5) not allowed: -5"},
     {"Below", "* * 0 * *", "beginning of range (0) below minimum (1): 0"},
     {"Above", "60 * * * *", "end of range (60) above maximum (59): 60"},
     {"SundayIsZero", "* * * * 7", "end of range (7) above maximum (6): 7"},

@@ -76,18 +76,14 @@ void set_overwrite_annotation(Draft& draft) {
     object_in(draft.metadata, "annotations")[kAnnotationOverwriteCmd] = "true";
 }
 
-void append_container(Draft& draft, JsonObject container) {
-  JsonArray& containers = array_in(draft.spec, "containers");
-  draft.log_sharers.push_back(containers.size());
-  containers.push_back(std::move(container));
-}
-
 void add_autoscaler(Draft& draft) {
   const RayClusterSpec& spec = draft.cluster.spec;
   if (!autoscaling_enabled(spec)) return;
   draft.params[std::string(kParamNoMonitor)] = "true";  // Ray's own monitor would scale, too
   draft.spec["serviceAccountName"] = autoscaler_service_account(draft.cluster);
-  append_container(draft, build_autoscaler_container(draft.cluster, draft.options));
+  JsonArray& containers = array_in(draft.spec, "containers");
+  draft.log_sharers.push_back(containers.size());
+  containers.push_back(build_autoscaler_container(draft.cluster, draft.options));
   if (autoscaler_v2(spec)) {
     append_env(draft.ray(), kEnvEnableAutoscalerV2, "true");
     // v2 replaces Ray instances itself; a restarted container would be one it does not know.
@@ -108,9 +104,8 @@ void add_security_and_collector(Draft& draft) {
   if (mtls_enabled(draft.cluster.spec, draft.options))
     add_tls_to_pod(draft.spec, draft.cluster, draft.node);
   if (const auto* collector = collector_options(draft.cluster.spec, draft.options)) {
-    append_container(
-        draft, build_collector_container(draft.cluster, *collector, draft.node, draft.options));
-    draft.has_collector = true;
+    array_in(draft.spec, "containers")
+        .push_back(build_collector_container(draft.cluster, *collector, draft.node, draft.options));
   }
 }
 
@@ -127,6 +122,18 @@ void add_operator_defaults(Draft& draft) {
   };
   add_absent("annotations", options.default_pod_annotations);
   add_absent("labels", options.default_pod_labels);
+}
+
+// Whatever has its name reads Ray's logs and takes its events, also a container that the user or
+// the operator's configuration brings. spec/03 §3.10
+void find_collector(Draft& draft) {
+  if (!draft.options.history_server) return;
+  const JsonArray& containers = array_of(draft.spec, "containers");
+  const auto* collector = find_named(containers, kContainerCollector);
+  if (collector == nullptr) return;
+  draft.has_collector = true;
+  for (std::size_t i = 0; i < containers.size(); ++i)
+    if (containers[i].if_object() == collector) draft.log_sharers.push_back(i);
 }
 
 void add_shared_memory(Draft& draft) {
@@ -228,6 +235,7 @@ void set_env(Draft& draft, std::string_view ray_start) {
 /// Steps that come last and are the same for head and worker.
 Json finish(Draft& draft) {
   add_operator_defaults(draft);
+  find_collector(draft);
   if (made_by_ray_service(draft.cluster))
     object_in(draft.metadata, "labels")[kLabelServe] =
         draft.node == RayNode::Head ? kLabelValueFalse : kLabelValueTrue;

@@ -242,8 +242,26 @@ TEST(RayCommand, AroundTheUsersOwn) {
   EXPECT_EQ(args({{"args", JsonArray{"mine"}}}, true), R"(["mine"])");
 }
 
+// spec/03 §3.10
+TEST(Collector, IsWhateverHasItsName) {
+  BuildOptions options;
+  options.history_server = true;
+  options.worker_sidecar_containers = {JsonObject{{"name", "ray-history-collector"}}};
+  const RayCluster cluster = demo();
+  const Json worker = build_worker_pod(cluster, cluster.spec.workerGroupSpecs[0], {}, options);
+  EXPECT_EQ(env_of(container_of(worker), "RAY_enable_ray_event"), "true");
+  EXPECT_EQ(names(array_of(container_of(worker), "volumeMounts")),
+            (Strings{"shared-mem", "ray-logs"}));
+  EXPECT_EQ(names(array_of(container_of(worker, 1), "volumeMounts")), (Strings{"ray-logs"}));
+  const Json head = build_head_pod(cluster, options);
+  EXPECT_EQ(env_of(container_of(head), "RAY_enable_ray_event"), "(absent)");
+  options.history_server = false;
+  const Json plain = build_worker_pod(cluster, cluster.spec.workerGroupSpecs[0], {}, options);
+  EXPECT_EQ(env_of(container_of(plain), "RAY_enable_ray_event"), "(absent)");
+}
+
 TEST(Probes, ByRayVersion) {
-  for (const auto* version : {"2.53.0", "v2.53", "2.53.0rc1", " 3.0", "2.100"})
+  for (const auto* version : {"2.53.0", "v2.53", "2.53.0rc1", " 3.0", "2.100", "2.9999999999"})
     EXPECT_TRUE(version_at_least(version, 2, 53)) << version;
   for (const auto* version : {"2.52.9", "", "nightly", "2", "2.", "-2.53", "02.53", "2.-1"})
     EXPECT_FALSE(version_at_least(version, 2, 53)) << version;

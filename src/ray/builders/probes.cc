@@ -3,10 +3,9 @@
 #include "ray/builders/cluster_facts.h"
 #include "ray/builders/edit.h"
 #include "ray/labels.h"
+#include "ray/ray_version.h"
 
 #include <fmt/format.h>
-
-#include <charconv>
 
 namespace manta::ray {
 namespace {
@@ -39,25 +38,9 @@ JsonObject probe(int initial_delay, int timeout, int failures) {
 
 }  // namespace
 
-bool version_at_least(std::string_view version, int major, int minor) {
-  const auto start = version.find_first_not_of(" \t\r\n\v\f");
-  if (start == std::string_view::npos) return false;
-  version.remove_prefix(start);
-  if (version.starts_with('v')) version.remove_prefix(1);
-  auto number = [&]() -> int {
-    int value = -1;
-    const auto [end, error] =
-        std::from_chars(version.data(), version.data() + version.size(), value);
-    if (error != std::errc() || version.starts_with('-')) return -1;
-    version.remove_prefix(static_cast<std::size_t>(end - version.data()));
-    return value;
-  };
-  const bool zero_led = version.size() > 1 && version[0] == '0' && version[1] != '.';
-  const int first = number();
-  if (first < 0 || zero_led || !version.starts_with('.')) return false;
-  version.remove_prefix(1);
-  const int second = number();
-  return second >= 0 && (first > major || (first == major && second >= minor));
+bool version_at_least(std::string_view version, unsigned major, unsigned minor) {
+  const auto parsed = parse_ray_version(version);
+  return parsed && *parsed >= RayVersion{{major, minor}};
 }
 
 void add_probes(JsonObject& ray_container, RayNode node, const StartParams& params,

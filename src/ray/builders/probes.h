@@ -13,6 +13,6 @@ void add_probes(JsonObject& ray_container, RayNode node, const StartParams& para
 
 /// The first numbers of a version as users write it: "2.53.0rc1", "v2.53" are ≥ 2.53.0. False for
 /// what has no two numbers at its start ("nightly", "2", "").
-bool version_at_least(std::string_view version, int major, int minor);
+bool version_at_least(std::string_view version, unsigned major, unsigned minor);
 
 }  // namespace manta::ray

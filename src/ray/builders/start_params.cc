@@ -258,7 +258,7 @@ std::int32_t port_param(const StartParams& params, std::string_view key, std::in
   const auto it = params.find(key);
   if (it == params.end()) return fallback;
   std::string_view text = it->second;
-  if (text.starts_with('+')) text.remove_prefix(1);
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   std::int32_t port = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
   return error == std::errc() && end == text.data() + text.size() && !text.empty() ? port

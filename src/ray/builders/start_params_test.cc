@@ -224,10 +224,12 @@ TEST(GpuResource, ByName) {
 }
 
 TEST(PortParam, OnlyWhole32BitNumbers) {
-  const StartParams params = {
-      {"a", "8290"}, {"b", "auto"}, {"c", "99999999999"}, {"d", ""}, {"e", "1 "}};
+  const StartParams params = {{"a", "8290"}, {"b", "auto"}, {"c", "99999999999"}, {"d", ""},
+                              {"e", "1 "},   {"f", "+-5"},  {"g", "+5"}};
   EXPECT_EQ(port_param(params, "a", 1), 8290);
-  for (const auto* key : {"b", "c", "d", "e", "absent"}) EXPECT_EQ(port_param(params, key, 1), 1);
+  EXPECT_EQ(port_param(params, "g", 1), 5);
+  for (const auto* key : {"b", "c", "d", "e", "f", "absent"})
+    EXPECT_EQ(port_param(params, key, 1), 1) << key;
   EXPECT_EQ(gcs_port({}), "6379");
   EXPECT_EQ(gcs_port({{"port", ""}}), "");
 }
