@@ -126,10 +126,12 @@ Crd crd(const kube::Resource& resource, JsonArray versions) {
                                  {"versions", std::move(versions)}}}}};
 }
 
+/// `rules`: of the spec as a whole where it is an object of its own, not part of another.
 template <class Spec, class Status>
-JsonObject v1(std::string_view doc, const Columns& columns) {
-  return version("v1", root_schema(doc, shape_of(type_of<Spec>()), shape_of(type_of<Status>())),
-                 columns, true);
+JsonObject v1(std::string_view doc, const Columns& columns, std::string_view rules = {}) {
+  Shape spec = shape_of(type_of<Spec>());
+  MANTA_CHECK(add_rules(spec, rules).has_value());
+  return version("v1", root_schema(doc, spec, shape_of(type_of<Status>())), columns, true);
 }
 
 }  // namespace
@@ -138,8 +140,9 @@ std::vector<Crd> ray_crds() {
   return {
       crd(kRayClusters, {v1<RayClusterSpec, RayClusterStatus>("A Ray cluster.", cluster_columns()),
                          v1alpha1("RayCluster", cluster_columns())}),
-      crd(kRayJobs, {v1<RayJobSpec, RayJobStatus>("A job on a Ray cluster.", job_columns()),
-                     v1alpha1("RayJob", {})}),
+      crd(kRayJobs,
+          {v1<RayJobSpec, RayJobStatus>("A job on a Ray cluster.", job_columns(), "cel:C8"),
+           v1alpha1("RayJob", {})}),
       crd(kRayServices,
           {v1<RayServiceSpec, RayServiceStatus>("A service on Ray Serve.", service_columns()),
            v1alpha1("RayService", {})}),

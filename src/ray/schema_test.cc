@@ -104,10 +104,39 @@ const Json& spec_schema(const Crd& crd) {
   return *find(version(crd, 0), {"schema", "openAPIV3Schema", "properties", "spec", "properties"});
 }
 
+// Conditions are Kubernetes' own.
+void expect_docs(const TypeInfo& type, const std::string& path) {
+  if (type.element != nullptr) return expect_docs(*type.element, path);
+  if (type.kind != TypeKind::Struct || type.name == "Condition") return;
+  EXPECT_FALSE(type.doc.empty()) << path;
+  for (const Field& field : type.fields) {
+    EXPECT_FALSE(field.doc.empty()) << path << "." << field.name;
+    expect_docs(*field.type, path + "." + field.name);
+  }
+}
+
 TEST(Crds, EveryFieldOfRayIsExplained) {
-  for (const auto& crd : ray_crds())
-    for (const auto& [name, schema] : spec_schema(crd).as_object())
-      EXPECT_FALSE(string_at(schema, {"description"}).empty()) << crd.file << " " << name;
+  expect_docs(type_of<RayClusterSpec>(), "RayCluster.spec");
+  expect_docs(type_of<RayClusterStatus>(), "RayCluster.status");
+  expect_docs(type_of<RayJobSpec>(), "RayJob.spec");
+  expect_docs(type_of<RayJobStatus>(), "RayJob.status");
+  expect_docs(type_of<RayServiceSpec>(), "RayService.spec");
+  expect_docs(type_of<RayServiceStatus>(), "RayService.status");
+  expect_docs(type_of<RayCronJobSpec>(), "RayCronJob.spec");
+  expect_docs(type_of<RayCronJobStatus>(), "RayCronJob.status");
+}
+
+// SEEN-37 is about live RayJobs; what a RayCronJob makes later may be managed by anyone.
+TEST(Crds, ManagedByMayLeaveATemplate) {
+  const auto crds = ray_crds();
+  const auto rules = [&](const Crd& crd) {
+    return dump_json(array_at(version(crd, 0), {"schema", "openAPIV3Schema", "properties", "spec",
+                                                "x-kubernetes-validations"}));
+  };
+  EXPECT_NE(rules(crds[1]).find("!has(oldSelf.managedBy)"), std::string::npos);
+  const Json* job = find(spec_schema(crds[3]), {"jobTemplate"});
+  ASSERT_NE(job, nullptr);
+  EXPECT_EQ(find(*job, {"x-kubernetes-validations"}), nullptr);
 }
 
 struct Limit {

@@ -72,8 +72,7 @@ MANTA_DESCRIBE(
      field<&T::suspend>("suspend", "", "true: no cluster; a running one is deleted."),
      field<&T::retryStrategy>("retryStrategy", "{RecreateRayCluster|ReuseRayCluster}",
                               "Whether a retry gets a new cluster. Absent: it does. Needs gate "
-                              "RayJobReuseCluster.")},
-    "cel:C8")
+                              "RayJobReuseCluster.")})
 
 MANTA_DESCRIBE(RayJobInfo, "The job as Ray sees it.",
                {field<&T::startTime>("startTime", "", "When Ray started it."),
