@@ -90,6 +90,7 @@ void CacheBase::observe(const Json& object) {
     bury(seen.key, held->uid, kForGood);
     remove(seen.key, std::exchange(held, nullptr));
   }
+  if (!held && wanted_ && !wanted_(object)) return;  // nothing of it came before, or comes late
   if (!in_scope(object)) {
     bury(seen.key, seen.uid, seen.resource_version);
     if (held) remove(seen.key, held);
@@ -128,8 +129,13 @@ void CacheBase::observe_list(std::string_view namespace_, const LabelSelector& s
 void CacheBase::begin_replace() { replace_seen_.clear(); }
 
 void CacheBase::replace_item(const Json& object) {
-  replace_seen_.insert(key_of(object));
   observe(object);
+  auto key = key_of(object);
+  if (meta(key)) replace_seen_.insert(std::move(key));  // what is not held cannot be missed
+}
+
+void CacheBase::forget(const ObjectKey& key) {
+  if (const auto held = meta(key)) remove(key, held);
 }
 
 void CacheBase::end_replace(std::uint64_t resource_version) {
@@ -153,6 +159,7 @@ void CacheBase::report_unreadable(const Json& object, const Error& error) const 
 }
 
 bool CacheBase::in_scope(const Json& object) const {
+  if (wanted_ && !wanted_(object)) return false;
   if (!selector_.empty() && !selector_.matches(labels_of(object))) return false;
   for (const auto& term : fields_)
     if ((field_text(object, term.path) == term.value) != term.equal) return false;
@@ -234,7 +241,7 @@ std::shared_ptr<const ObjectMeta> CacheSet::meta(const Resource& resource,
 
 bool CacheSet::synced() const {
   for (const auto* cache : caches_)
-    if (!cache->synced()) return false;
+    if (!cache->synced() && !cache->scope().on_demand) return false;
   return true;
 }
 

@@ -31,6 +31,8 @@ struct CacheScope {
   /// While the server does not serve the resource, or not to us, the cache counts as synced and
   /// empty: nobody waits for it.
   bool may_be_missing = false;
+  /// Followed by whoever needs it, when he does: CacheSet::synced() does not wait for it.
+  bool on_demand = false;
 };
 
 /// A cache without its view's type: what reflectors feed and the runtime writes through.
@@ -69,6 +71,13 @@ class CacheBase {
   void replace_item(const Json& object);
   void end_replace(std::uint64_t resource_version);
 
+  /// Objects that this refuses are not held, as if they were outside the scope; those that it does
+  /// not mind any more are taken in at their next change. A list of a million that are not ours
+  /// costs no memory then. Before the first object arrives.
+  void keep_only(std::function<bool(const Json& object)> wanted) { wanted_ = std::move(wanted); }
+  /// Holds it no longer, though it may be there still: nobody follows it any more.
+  void forget(const ObjectKey& key);
+
   void listen(Listener listener) { listeners_.push_back(std::move(listener)); }
 
   /// The metadata held, or null.
@@ -97,6 +106,7 @@ class CacheBase {
   CacheScope scope_;
   LabelSelector selector_ = {};
   std::vector<FieldTerm> fields_ = {};
+  std::function<bool(const Json&)> wanted_ = {};
   bool synced_ = false;
   std::vector<Listener> listeners_ = {};
   std::vector<std::function<void()>> sync_waiters_ = {};

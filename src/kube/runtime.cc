@@ -147,9 +147,11 @@ void Runtime::Impl::trigger_all() {
 }
 
 Task<bool> Runtime::Impl::wait_for_caches(OneShot<bool> over) {
-  auto left = std::make_shared<std::size_t>(caches.all().size());
+  auto awaited = caches.all();
+  std::erase_if(awaited, [](const auto* cache) { return cache->scope().on_demand; });
+  auto left = std::make_shared<std::size_t>(awaited.size());
   if (*left == 0) co_return true;
-  for (auto* cache : caches.all())
+  for (auto* cache : awaited)
     cache->when_synced([left, over] {
       if (--*left == 0) over.set(true);
     });

@@ -14,6 +14,8 @@
 #include "operator/world.h"
 #include "ray/labels.h"
 
+#include <algorithm>
+
 namespace manta::operator_ {
 namespace {
 
@@ -30,6 +32,7 @@ std::function<std::vector<kube::ObjectKey>(const kube::ObjectMeta&)> gangs_of(
 std::vector<kube::ObjectKey> clusters_by_service(const World& world, const kube::ObjectMeta& meta) {
   auto keys = clusters_of(meta);
   constexpr std::string_view kSuffix = "-head-svc";
+  if (keys.empty()) keys = world.given_names.clusters_of(meta.key);
   if (!keys.empty() || !meta.key.name.ends_with(kSuffix)) return keys;
   const kube::ObjectKey cluster{meta.key.namespace_,
                                 meta.key.name.substr(0, meta.key.name.size() - kSuffix.size())};
@@ -37,10 +40,13 @@ std::vector<kube::ObjectKey> clusters_by_service(const World& world, const kube:
   return keys;
 }
 
-// The user's Secret of a cluster's name stands in for the one that we would make. RC-27
-std::vector<kube::ObjectKey> clusters_named_like(const World& world, const kube::ObjectMeta& meta) {
-  if (meta.controller_owner() || !world.clusters.get(meta.key)) return {};
-  return {meta.key};
+void watch_secrets(World& world, std::vector<Watch>& watches,
+                   std::vector<kube::ObjectKey> (*affected)(const World&,
+                                                            const kube::ObjectMeta&)) {
+  for (auto* cache : {&world.secrets.labelled, &world.secrets.named})
+    watches.push_back({cache, [&world, affected](const kube::ObjectMeta& secret) {
+                         return affected(world, secret);
+                       }});
 }
 
 void watch_optional(World& world, std::vector<Watch>& watches) {
@@ -49,7 +55,6 @@ void watch_optional(World& world, std::vector<Watch>& watches) {
   if (world.workloads) watches.push_back({&*world.workloads, kube::itself});  // named like it
   if (!world.certificates) return;
   watches.push_back({&*world.certificates, kube::owner_of_kind(ray::kRayClusters)});
-  watches.push_back({&world.secrets, clusters_of_certificates});
 }
 
 kube::ControllerSpec cluster_controller(World& world, const controllers::Settings& settings) {
@@ -61,6 +66,7 @@ kube::ControllerSpec cluster_controller(World& world, const controllers::Setting
                                   const kube::PlanContext& context) -> std::optional<kube::Plan> {
         const auto seen = see_ray_cluster(world, key);
         if (!seen) return std::nullopt;
+        if (!world.secrets.known_to(key)) return kube::Plan();  // planned again when it is
         return controllers::raycluster::plan(*seen, settings, context);
       },
       .watches = {Watch{&world.clusters, kube::itself},
@@ -68,11 +74,6 @@ kube::ControllerSpec cluster_controller(World& world, const controllers::Setting
                   Watch{&world.services,
                         [&world](const kube::ObjectMeta& meta) {
                           return clusters_by_service(world, meta);
-                        }},
-                  Watch{&world.secrets, owner},
-                  Watch{&world.secrets,
-                        [&world](const kube::ObjectMeta& meta) {
-                          return clusters_named_like(world, meta);
                         }},
                   Watch{&world.claims, owner}, Watch{&world.ingresses, owner},
                   Watch{&world.roles, owner}, Watch{&world.role_bindings, owner},
@@ -82,6 +83,7 @@ kube::ControllerSpec cluster_controller(World& world, const controllers::Setting
                           return clusters_using_account(world, meta);
                         }}},
   };
+  watch_secrets(world, spec.watches, clusters_of_secret);
   watch_optional(world, spec.watches);
   return spec;
 }
@@ -115,13 +117,13 @@ kube::ControllerSpec job_controller(World& world, const controllers::Settings& s
           valid.forget(key);
           return std::nullopt;
         }
+        if (!knows_secrets(world, *seen)) return kube::Plan();  // planned again when it does
         valid.look_at(*seen, settings);
         return controllers::rayjob::plan(*seen, settings, context);
       },
       .watches = {Watch{&world.jobs, kube::itself}, Watch{&world.clusters, of_cluster},
                   Watch{&world.services, owner}, Watch{&world.services, of_dependent},
-                  Watch{&world.batch_jobs, owner}, Watch{&world.secrets, of_dependent},
-                  Watch{&world.pods, of_dependent, is_head},
+                  Watch{&world.batch_jobs, owner}, Watch{&world.pods, of_dependent, is_head},
                   // What workers say counts as long as their cluster is not ready.
                   Watch{&world.pods,
                         [&world](const kube::ObjectMeta& meta) {
@@ -129,6 +131,7 @@ kube::ControllerSpec job_controller(World& world, const controllers::Settings& s
                         }},
                   Watch{&world.submitter_pods, job_of_submitter}},
   };
+  watch_secrets(world, spec.watches, jobs_of_secret);
   if (world.pod_groups)
     spec.watches.push_back({&*world.pod_groups, gangs_of(world, ray::kRayJobs), is_no_own_end});
   return spec;
@@ -172,19 +175,21 @@ kube::ControllerSpec policy_controller(World& world, const controllers::Settings
 
 kube::ControllerSpec mtls_controller(World& world, const controllers::Settings& settings) {
   const auto owner = kube::owner_of_kind(ray::kRayClusters);
-  return {
+  kube::ControllerSpec spec{
       .name = "raycluster-mtls",
       .primary = ray::kRayClusters,
       .plan = [&world, &settings](const kube::ObjectKey& key,
                                   const kube::PlanContext& context) -> std::optional<kube::Plan> {
         const auto seen = see_mtls(world, key);
         if (!seen) return std::nullopt;
+        if (!world.secrets.known_to(key)) return kube::Plan();  // planned again when it is
         return controllers::mtls::plan(*seen, settings, context.now);
       },
       .watches = {Watch{&world.clusters, kube::itself}, Watch{&*world.issuers, owner},
-                  Watch{&*world.certificates, owner},
-                  Watch{&world.secrets, clusters_of_certificates}, Watch{&world.pods, owner}},
+                  Watch{&*world.certificates, owner}, Watch{&world.pods, owner}},
   };
+  watch_secrets(world, spec.watches, clusters_of_secret);
+  return spec;
 }
 
 // One watched namespace: its caches and the runtime that acts on them.
@@ -200,6 +205,17 @@ struct Unit {
     if (world.certificates) runtime.add(mtls_controller(world, options.settings));
     if (world.policies) runtime.add(policy_controller(world, options.settings));
     if (world.cron_jobs) runtime.add(cron_job_controller(world, options.settings));
+    world.secrets.on_known([this](const kube::ObjectKey& cluster) { plan_again(cluster); });
+  }
+  // A cluster, and what was made it or uses it.
+  void plan_again(const kube::ObjectKey& key) {
+    const auto cluster = world.clusters.get(key);
+    if (!cluster) return;
+    runtime.trigger("raycluster", key);
+    if (world.certificates) runtime.trigger("raycluster-mtls", key);
+    for (const auto& job : jobs_of_cluster(world, cluster->meta)) runtime.trigger("rayjob", job);
+    for (const auto& service : services_of_cluster(cluster->meta))
+      runtime.trigger("rayservice", service);
   }
   kube::RuntimeObserver* observer_of(Loop& loop, const OperatorOptions& options) {
     if (!options.durations) return options.observer;
@@ -241,11 +257,28 @@ Operator::Operator(Loop& loop, kube::Api& api, kube::Outside& outside, Random& r
     : impl_(std::make_unique<Impl>(loop, api, outside, random, std::move(options))) {}
 Operator::~Operator() = default;
 
+// Until `first` are synced it is not known which of the cache's objects concern us.
+Task<void> Operator::follow(kube::CacheBase* cache, std::vector<kube::CacheBase*> first,
+                            std::stop_token stop) {
+  OneShot<bool> go(impl_->loop);
+  const auto when_all_are = [go, first] {
+    if (std::ranges::all_of(first, [](const auto* one) { return one->synced(); })) go.set(true);
+  };
+  for (auto* one : first) one->when_synced(when_all_are);
+  const std::stop_callback stopped(stop, [go] { go.set(false); });
+  if (!first.empty() && !co_await go) co_return;
+  co_await kube::reflect(impl_->loop, impl_->api, *cache, impl_->random, std::move(stop));
+}
+
 Task<void> Operator::watch(std::stop_token stop) {
   Scope scope(impl_->loop);
-  for (auto& unit : impl_->units)
-    for (auto* cache : unit->world.caches.all())
-      scope.spawn("reflect", kube::reflect(impl_->loop, impl_->api, *cache, impl_->random, stop));
+  for (auto& unit : impl_->units) {
+    auto& world = unit->world;
+    for (auto* cache : world.caches.all())
+      if (!cache->scope().on_demand)
+        scope.spawn("reflect", follow(cache, world.needed_before(*cache), stop));
+    scope.spawn("secrets", world.secrets.run(impl_->loop, impl_->api, impl_->random, stop));
+  }
   co_await scope.join();
 }
 
@@ -278,7 +311,7 @@ std::vector<std::string> Operator::unsynced() const {
   std::vector<std::string> names;
   for (const auto& unit : impl_->units)
     for (const auto* cache : unit->world.caches.all())
-      if (!cache->synced()) names.push_back(cache->resource().plural);
+      if (!cache->synced() && !cache->scope().on_demand) names.push_back(cache->resource().plural);
   return names;
 }
 
@@ -286,6 +319,15 @@ bool Operator::idle() const {
   for (const auto& unit : impl_->units)
     if (!unit->runtime.idle()) return false;
   return true;
+}
+
+std::map<std::string, std::size_t> Operator::held() const {
+  std::map<std::string, std::size_t> counts;
+  for (const auto& unit : impl_->units)
+    for (const auto* cache : unit->world.caches.all())
+      if (const auto count = cache->keys().size(); count > 0)
+        counts[cache->resource().plural] += count;
+  return counts;
 }
 
 RayObjects Operator::ray_objects() const {

@@ -12,6 +12,8 @@
 #include "kube/runtime.h"
 #include "operator/metrics/ray_metrics.h"
 
+#include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -48,12 +50,17 @@ class Operator {
   std::vector<std::string> unsynced() const;
   /// True when nothing is planned, in flight or due at once.
   bool idle() const;
+  /// How many objects the caches hold, by resource ("secrets"); those that hold none are left out.
+  std::map<std::string, std::size_t> held() const;
   /// What the caches hold now, for the metrics.
   RayObjects ray_objects() const;
   /// The token in a cluster's Secret, for RayDashboard.
   std::optional<std::string> token_of(const kube::ObjectKey& secret) const;
 
  private:
+  Task<void> follow(kube::CacheBase* cache, std::vector<kube::CacheBase*> first,
+                    std::stop_token stop);
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -16,6 +16,9 @@ kube::ControllerSpec service_controller(World& world, const controllers::Setting
   const auto of_dependent = [&world](const kube::ObjectMeta& meta) {
     return services_of_dependent(world, meta);
   };
+  const auto of_secret = [&world](const kube::ObjectMeta& meta) {
+    return services_of_secret(world, meta);
+  };
   kube::ControllerSpec spec{
       .name = "rayservice",
       .primary = ray::kRayServices,
@@ -23,12 +26,14 @@ kube::ControllerSpec service_controller(World& world, const controllers::Setting
                                   const kube::PlanContext& context) -> std::optional<kube::Plan> {
         const auto seen = see_ray_service(world, key);
         if (!seen) return std::nullopt;
+        if (!knows_secrets(world, *seen)) return kube::Plan();  // planned again when it does
         return controllers::rayservice::plan(*seen, settings, context);
       },
       .watches = {{.cache = &world.ray_services, .affected = kube::itself},
                   {.cache = &world.clusters, .affected = services_of_cluster},
                   {.cache = &world.services, .affected = of_dependent},
-                  {.cache = &world.secrets, .affected = of_dependent},
+                  {.cache = &world.secrets.labelled, .affected = of_secret},
+                  {.cache = &world.secrets.named, .affected = of_secret},
                   {.cache = &world.pods, .affected = of_dependent, .matters = is_head},
                   {.cache = &world.endpoint_slices,
                    .affected =

@@ -63,8 +63,8 @@ controllers::raycluster::Pods pods_of(const World& world, const kube::ObjectMeta
 // Two long names that end alike are cut to one. What of this cluster has its own name already keeps
 // it, so that the answer does not change when the other cluster goes. RC-25
 bool is_clipped_name_taken(const World& world, const ray::RayCluster& cluster) {
-  if (!ray::autoscaling_enabled(cluster.spec) && !ray::needs_auth_secret(cluster.spec))
-    return false;
+  const bool with_secret = ray::needs_auth_secret(cluster.spec);  // else none is to be asked for
+  if (!ray::autoscaling_enabled(cluster.spec) && !with_secret) return false;
   const auto& meta = cluster.meta;
   const auto any = [&](const std::string& name, const auto& counts) {
     const kube::ObjectKey key{meta.key.namespace_, name};
@@ -73,7 +73,8 @@ bool is_clipped_name_taken(const World& world, const ray::RayCluster& cluster) {
       return owner && counts(*owner);
     };
     return owned(world.service_accounts.get(key)) || owned(world.roles.get(key)) ||
-           owned(world.role_bindings.get(key)) || owned(world.secrets.get(key));
+           owned(world.role_bindings.get(key)) ||
+           (with_secret && owned(world.secrets.labelled.get(key)));
   };
   return any(ray::distinct_name(meta.key.name),
              [&](const kube::OwnerRef& owner) { return owner.uid == meta.uid; }) ||
@@ -116,6 +117,11 @@ void see_certificates(const World& world, const kube::ObjectKey& cluster,
   seen.worker_secret = world.secrets.get(in_namespace(ray::worker_tls_secret_name(cluster.name)));
 }
 
+bool is_of_service(const World& world, const Json& slice) {
+  const auto service = string_at(slice, {"metadata", "labels", kube::kLabelServiceName});
+  return world.services.get({kube::key_of(slice).namespace_, std::string(service)}) != nullptr;
+}
+
 controllers::batchscheduler::GangSeen gang_of(const World& world, const kube::ObjectMeta& owner,
                                               std::string_view kind) {
   controllers::batchscheduler::GangSeen seen;
@@ -141,7 +147,7 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
           {.namespace_ = namespace_,
            .label_selector = fmt::format("{}={}", ray::kLabelOriginCrd, ray::kKindRayJob)}),
       services(kube::kServices, kube::project_service, {.namespace_ = namespace_}),
-      secrets(kube::kSecrets, kube::project_secret, {.namespace_ = namespace_}),
+      secrets(namespace_, clusters, settings.build.mtls && settings.cert_manager),
       service_accounts(kube::kServiceAccounts, kube::project_meta, {.namespace_ = namespace_}),
       roles(kube::kRoles, kube::project_meta, {.namespace_ = namespace_}),
       role_bindings(kube::kRoleBindings, kube::project_meta, {.namespace_ = namespace_}),
@@ -153,7 +159,8 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
       endpoint_slices(
           kube::kEndpointSlices, kube::project_endpoint_slice,
           {.namespace_ = namespace_, .label_selector = std::string(kube::kLabelServiceName)}),
-      scheduler(settings.build.scheduler) {
+      scheduler(settings.build.scheduler),
+      given_names(clusters, ray_services) {
   pods.index_label(std::string(ray::kLabelCluster));
   submitter_pods.index_label(std::string(ray::kLabelOriginCrName));
   services.index_label(std::string(ray::kLabelCluster));
@@ -162,10 +169,12 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
   clusters.index_label(std::string(ray::kLabelOriginCrName));
   services.index_label(std::string(ray::kLabelOriginCrName));
   endpoint_slices.index_label(std::string(kube::kLabelServiceName));
+  services.keep_only([this](const Json& service) { return given_names.concerns(service); });
+  endpoint_slices.keep_only([this](const Json& slice) { return is_of_service(*this, slice); });
   for (kube::CacheBase* cache : std::initializer_list<kube::CacheBase*>{
-           &clusters, &jobs, &ray_services, &pods, &submitter_pods, &services, &secrets,
-           &service_accounts, &roles, &role_bindings, &batch_jobs, &ingresses, &claims,
-           &endpoint_slices})
+           &clusters, &jobs, &ray_services, &pods, &submitter_pods, &services, &secrets.labelled,
+           &secrets.named, &service_accounts, &roles, &role_bindings, &batch_jobs, &ingresses,
+           &claims, &endpoint_slices})
     caches.add(*cache);
   if (settings.cron_jobs) {
     jobs.index_label(std::string(ray::kLabelCronJobName));
@@ -206,6 +215,12 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
     certificates.emplace(controllers::mtls::kCertificates, kube::project_spec, perhaps);
     caches.add(*certificates);
   }
+}
+
+std::vector<kube::CacheBase*> World::needed_before(const kube::CacheBase& cache) {
+  if (&cache == &services) return {&clusters, &ray_services};
+  if (&cache == &endpoint_slices) return {&services};
+  return {};
 }
 
 std::optional<RayClusterSeen> see_ray_cluster(const World& world, const kube::ObjectKey& key) {
@@ -327,10 +342,21 @@ std::vector<kube::ObjectKey> owners_of_gang(const World& world, const kube::Reso
   return keys;
 }
 
-std::vector<kube::ObjectKey> clusters_of_certificates(const kube::ObjectMeta& secret) {
-  auto name = controllers::mtls::cluster_of_secret(secret.key.name);
-  if (name.empty()) return {};
-  return {{secret.key.namespace_, std::move(name)}};
+std::vector<kube::ObjectKey> clusters_of_secret(const World& world,
+                                                const kube::ObjectMeta& secret) {
+  return world.secrets.wanted_by(secret.key);
+}
+
+std::vector<kube::ObjectKey> jobs_of_secret(const World& world, const kube::ObjectMeta& secret) {
+  std::vector<kube::ObjectKey> keys;
+  for (const auto& key : world.secrets.wanted_by(secret.key))
+    if (const auto cluster = world.clusters.get(key))
+      for (auto& job : jobs_of_cluster(world, cluster->meta)) keys.push_back(std::move(job));
+  return keys;
+}
+
+bool knows_secrets(const World& world, const RayJobSeen& seen) {
+  return !seen.cluster || world.secrets.known_to(seen.cluster->meta.key);
 }
 
 std::vector<kube::ObjectKey> clusters_of(const kube::ObjectMeta& dependent) {

@@ -14,6 +14,8 @@
 #include "kube/cache.h"
 #include "kube/endpoint_slice_view.h"
 #include "kube/views.h"
+#include "operator/given_names.h"
+#include "operator/secrets.h"
 #include "ray/types.h"
 
 #include <optional>
@@ -30,15 +32,15 @@ struct World {
   std::optional<kube::Cache<ray::RayCronJob>> cron_jobs = {};  // with their gate
   kube::Cache<kube::PodView> pods;                             // Ray's, and those that clean Redis
   kube::Cache<kube::PodView> submitter_pods;                   // of RayJobs
-  kube::Cache<kube::ServiceView> services;
-  kube::Cache<kube::SecretView> secrets;
+  kube::Cache<kube::ServiceView> services;  // Ray's, and those in the place of one
+  Secrets secrets;
   kube::Cache<kube::MetaView> service_accounts;
   kube::Cache<kube::MetaView> roles;
   kube::Cache<kube::MetaView> role_bindings;
   kube::Cache<kube::JobView> batch_jobs;  // the operator's own
   kube::Cache<kube::SpecView> ingresses;
   kube::Cache<kube::SpecView> claims;
-  kube::Cache<kube::EndpointSliceView> endpoint_slices;
+  kube::Cache<kube::EndpointSliceView> endpoint_slices;    // of those Services
   std::optional<kube::Cache<kube::MetaView>> routes = {};  // on OpenShift
 
   std::optional<kube::Cache<kube::SpecView>> policies = {};  // with their gate
@@ -56,7 +58,11 @@ struct World {
   std::optional<kube::Cache<kube::SpecView>> certificates = {};
 
   ray::BatchScheduler scheduler = ray::BatchScheduler::None;
+  GivenNames given_names;      // of Services
   kube::CacheSet caches = {};  // all of them
+
+  /// What has to be synced for the cache to know which objects to keep.
+  std::vector<kube::CacheBase*> needed_before(const kube::CacheBase& cache);
 };
 
 std::optional<controllers::raycluster::RayClusterSeen> see_ray_cluster(const World& world,
@@ -91,14 +97,19 @@ std::vector<kube::ObjectKey> jobs_of_cluster(const World& world, const kube::Obj
 /// By owner, or by the name that a PodGroup or Workload not ours keeps from them.
 std::vector<kube::ObjectKey> owners_of_gang(const World& world, const kube::Resource& owner,
                                             const kube::ObjectMeta& pod_group);
-/// Of a Secret with certificates.
-std::vector<kube::ObjectKey> clusters_of_certificates(const kube::ObjectMeta& secret);
-/// Of a Pod, Service or Secret of a RayCluster.
+/// Of a Pod or Service of a RayCluster.
 std::vector<kube::ObjectKey> jobs_of_dependent(const World& world,
                                                const kube::ObjectMeta& dependent);
 /// The RayJob that made the Pod's cluster, while it is Initializing. Every Pod's every change asks
 /// this, so it looks at nothing but owners.
 std::vector<kube::ObjectKey> jobs_waiting_for(const World& world, const kube::ObjectMeta& pod);
+/// Whose clusters want a Secret.
+std::vector<kube::ObjectKey> clusters_of_secret(const World& world, const kube::ObjectMeta& secret);
+std::vector<kube::ObjectKey> jobs_of_secret(const World& world, const kube::ObjectMeta& secret);
+std::vector<kube::ObjectKey> services_of_secret(const World& world, const kube::ObjectMeta& secret);
+/// Whether the API server has said of every Secret that these read whether it is there.
+bool knows_secrets(const World& world, const controllers::rayjob::RayJobSeen& seen);
+bool knows_secrets(const World& world, const controllers::rayservice::RayServiceSeen& seen);
 /// Of a submitter Pod.
 std::vector<kube::ObjectKey> job_of_submitter(const kube::ObjectMeta& pod);
 

@@ -86,6 +86,21 @@ std::vector<kube::ObjectKey> services_of_dependent(const World& world,
   return {};
 }
 
+std::vector<kube::ObjectKey> services_of_secret(const World& world,
+                                                const kube::ObjectMeta& secret) {
+  std::vector<kube::ObjectKey> keys;
+  for (const auto& key : world.secrets.wanted_by(secret.key))
+    if (const auto cluster = world.clusters.get(key))
+      for (auto& service : services_of_cluster(cluster->meta)) keys.push_back(std::move(service));
+  return keys;
+}
+
+bool knows_secrets(const World& world, const RayServiceSeen& seen) {
+  for (const auto* cluster : {&seen.active, &seen.pending})
+    if (cluster->cluster && !world.secrets.known_to(cluster->cluster->meta.key)) return false;
+  return true;
+}
+
 std::vector<kube::ObjectKey> services_of_slice(const World& world, const kube::ObjectMeta& slice) {
   const auto service =
       world.services.get({slice.key.namespace_, std::string(slice.label(kube::kLabelServiceName))});

@@ -202,12 +202,4 @@ kube::Plan plan(const MtlsSeen& seen, const Settings& settings, Time now) {
   return std::move(draft.plan);
 }
 
-std::string cluster_of_secret(std::string_view name) {
-  for (const std::string_view prefix : {"ray-head-secret-", "ray-worker-secret-"})
-    if (name.starts_with(prefix)) return std::string(name.substr(prefix.size()));
-  if (const auto infix = name.rfind("-ca-secret-"); infix != std::string_view::npos)
-    return std::string(name.substr(0, infix));
-  return {};
-}
-
 }  // namespace manta::controllers::mtls

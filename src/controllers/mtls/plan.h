@@ -31,7 +31,4 @@ struct MtlsSeen {
 /// Does not validate the cluster: certificates are asked for early. Source: spec/02 §5.3.
 kube::Plan plan(const MtlsSeen& seen, const Settings& settings, Time now);
 
-/// Whose certificate a Secret of this name may hold; empty when nobody's.
-std::string cluster_of_secret(std::string_view name);
-
 }  // namespace manta::controllers::mtls

@@ -242,12 +242,5 @@ TEST(MtlsGate, SaysWhatIsMissingInOrder) {
   EXPECT_EQ(world.gate(), "");
 }
 
-TEST(MtlsSecrets, NamesLeadBackToTheirClusters) {
-  EXPECT_EQ(cluster_of_secret("ray-head-secret-my-c"), "my-c");
-  EXPECT_EQ(cluster_of_secret("ray-worker-secret-c"), "c");
-  EXPECT_EQ(cluster_of_secret("c-ca-secret-12345678"), "c");
-  EXPECT_EQ(cluster_of_secret("password"), "");
-}
-
 }  // namespace
 }  // namespace manta::controllers::mtls

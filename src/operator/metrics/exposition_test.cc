@@ -70,6 +70,10 @@ TEST(ProcessMetrics, AreOfThisProcess) {
   EXPECT_GT(value("process_start_time_seconds"), 1.7e9);
   EXPECT_GE(value("process_cpu_seconds_total"), 0);
   EXPECT_GE(value("process_network_receive_bytes_total"), 0);
+  EXPECT_GE(value("go_threads"), 1);
+  // What is allocated is of what was taken from the system; sanitizers' heaps say nothing.
+  EXPECT_GE(value("go_memstats_heap_sys_bytes"), value("go_memstats_alloc_bytes"));
+  EXPECT_LE(value("go_memstats_sys_bytes"), value("process_virtual_memory_bytes"));
 }
 
 }  // namespace

@@ -1,0 +1,71 @@
+#include "operator/given_names.h"
+
+#include "controllers/rayservice/seen.h"
+#include "ray/builders/cluster_facts.h"
+
+#include <algorithm>
+
+namespace manta::operator_ {
+namespace {
+
+// Services of Ray's names are few, whoever made them.
+bool has_usual_name(std::string_view name) {
+  return name.ends_with("-head-svc") || name.ends_with("-serve-svc");
+}
+
+bool is_marked(const Json& service) {
+  const auto& labels = object_at(service, {"metadata", "labels"});
+  const auto& owners = array_at(service, {"metadata", "ownerReferences"});
+  return std::ranges::any_of(
+             labels, [](const auto& label) { return label.key().starts_with("ray.io/"); }) ||
+         std::ranges::any_of(owners, [](const auto& owner) {
+           return string_at(owner, {"apiVersion"}).starts_with("ray.io/");
+         });
+}
+
+}  // namespace
+
+GivenNames::GivenNames(kube::Cache<ray::RayCluster>& clusters,
+                       kube::Cache<ray::RayService>& services) {
+  clusters.listen([this, &clusters](const kube::ObjectMeta* before, const kube::ObjectMeta* after) {
+    const auto& key = (after ? after : before)->key;
+    const auto cluster = clusters.get(key);
+    give(of_clusters_, key, cluster ? ray::head_service_name(*cluster) : std::string());
+  });
+  services.listen([this, &services](const kube::ObjectMeta* before, const kube::ObjectMeta* after) {
+    const auto& key = (after ? after : before)->key;
+    const auto service = services.get(key);
+    give(of_services_, key,
+         service ? controllers::rayservice::serve_service_name(*service) : std::string());
+  });
+}
+
+void GivenNames::give(Names& names, const kube::ObjectKey& giver, std::string name) {
+  if (has_usual_name(name)) name.clear();
+  const auto found = names.find(giver);
+  if (found != names.end()) {
+    if (found->second == name) return;
+    const auto given = given_.find({giver.namespace_, found->second});
+    if (--given->second == 0) given_.erase(given);
+    names.erase(found);
+  }
+  if (name.empty()) return;
+  ++given_[{giver.namespace_, name}];
+  names.emplace(giver, std::move(name));
+}
+
+bool GivenNames::concerns(const Json& service) const {
+  return has_usual_name(string_at(service, {"metadata", "name"})) || is_marked(service) ||
+         given_.contains(kube::key_of(service));
+}
+
+std::vector<kube::ObjectKey> GivenNames::clusters_of(const kube::ObjectKey& service) const {
+  std::vector<kube::ObjectKey> clusters;
+  if (given_.contains(service))
+    for (const auto& [cluster, name] : of_clusters_)
+      if (cluster.namespace_ == service.namespace_ && name == service.name)
+        clusters.push_back(cluster);
+  return clusters;
+}
+
+}  // namespace manta::operator_

@@ -1,0 +1,34 @@
+// Which of a cluster's thousands of Services concern Ray: those with Ray's labels or owners, and
+// those that stand where one of ours is to be, by the names that we give or that specs give. PF-04
+#pragma once
+
+#include "kube/cache.h"
+#include "ray/types.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace manta::operator_ {
+
+class GivenNames {
+ public:
+  /// Listens to both, which outlive it.
+  GivenNames(kube::Cache<ray::RayCluster>& clusters, kube::Cache<ray::RayService>& services);
+  GivenNames(const GivenNames&) = delete;
+  GivenNames& operator=(const GivenNames&) = delete;
+
+  bool concerns(const Json& service) const;
+  /// The RayClusters whose specs give their head Service this unusual name.
+  std::vector<kube::ObjectKey> clusters_of(const kube::ObjectKey& service) const;
+
+ private:
+  using Names = std::map<kube::ObjectKey, std::string>;  // by the object whose spec gives them
+  void give(Names& names, const kube::ObjectKey& giver, std::string name);
+
+  Names of_clusters_ = {};
+  Names of_services_ = {};
+  std::map<kube::ObjectKey, int> given_ = {};  // by how many
+};
+
+}  // namespace manta::operator_
