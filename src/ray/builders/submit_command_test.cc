@@ -1,6 +1,7 @@
 #include "ray/builders/submit_command.h"
 
 #include "base/json.h"
+#include "base/random.h"
 #include "base/shell.h"
 
 #include <gtest/gtest.h>
@@ -94,13 +95,14 @@ TEST(QuoteArgument, KeepsEveryTextAsItIs) {
 }
 
 // What real bash makes of the script: each call of ray and python as [word][word]…, a line each.
-std::string run_in_bash(const std::string& script) {
-  const std::string stubs =
-      "ray() { if [ \"$2\" = status ]; then printf '[%s]' \"$@\" >&3; echo >&3; return 1; fi; "
-      "printf '[%s]' \"$@\"; echo; }; exec 3>&1; "
-      "python() { [ \"${2#import urllib}\" != \"$2\" ] || { printf '[%s]' \"$3\" \"$4\"; echo; }; "
-      "}; ";
-  FILE* pipe = ::popen(("bash -c " + shell_quote(stubs + script)).c_str(), "r");
+constexpr std::string_view kShowWords =
+    "ray() { if [ \"$2\" = status ]; then printf '[%s]' \"$@\" >&3; echo >&3; return 1; fi; "
+    "printf '[%s]' \"$@\"; echo; }; exec 3>&1; "
+    "python() { [ \"${2#import urllib}\" != \"$2\" ] || { printf '[%s]' \"$3\" \"$4\"; echo; }; "
+    "}; ";
+std::string run_in_bash(std::string_view script, std::string_view stubs = kShowWords) {
+  const auto text = std::string(stubs) + std::string(script);
+  FILE* pipe = ::popen(("bash -c " + shell_quote(text)).c_str(), "r");
   std::string out;
   char buffer[4096];
   while (const auto got = std::fread(buffer, 1, sizeof buffer, pipe)) out.append(buffer, got);
@@ -118,6 +120,66 @@ TEST(SubmitCommand, RJ_30_OddIdsAndAddressesAreWords) {
             "[job][submit][--address][http://a$(echo b):1][--no-wait]"
             "[--submission-id][x; touch /tmp/p][--][x]\n"
             "[job][logs][--address][http://a$(echo b):1][--follow][x; touch /tmp/p]\n");
+}
+
+std::string any_text(SeededRandom& random) {
+  std::string text;
+  for (auto n = 1 + random.next() % 20; n > 0; --n)
+    text += static_cast<char>(1 + random.next() % 255);
+  return text;
+}
+
+// All that users or statuses say, but for the entrypoint, which is a piece of shell.
+TEST(SubmitCommand, AnyBytesReachRayAsTheyAre) {
+  constexpr std::string_view kStubs =
+      "ray() { printf '%s\\1' \"$@\" >&3; [ \"$2\" != status ]; }; "
+      "python() { printf '%s\\1' \"$2\" >&3; }; exec 3>&1 1>/dev/null; ";
+  SeededRandom random(11);
+  for (int i = 0; i < 40; ++i) {
+    RayJob job = job_in("K8sJobMode");
+    job.spec.entrypoint = "x";
+    job.status.jobId = any_text(random);
+    job.status.dashboardURL = any_text(random);
+    job.spec.entrypointResources = any_text(random);
+    job.spec.metadata = {{any_text(random), any_text(random)}};
+    const auto command = submit_command(job, {});
+    ASSERT_TRUE(command);
+    const std::string url = "http://" + job.status.dashboardURL;
+    const std::string& id = job.status.jobId;
+    const auto metadata =
+        dump_json(JsonObject{{job.spec.metadata.begin()->first, job.spec.metadata.begin()->second}},
+                  JsonEscape::Html);
+    std::string want;
+    for (const auto& word :
+         {"import urllib.request; r=urllib.request.urlopen('" + url +
+              "/api/gcs_healthz', timeout=10); exit(0 if b'success' in r.read() else 1)",
+          std::string("job"),
+          std::string("status"),
+          std::string("--address"),
+          url,
+          id,
+          std::string("job"),
+          std::string("submit"),
+          std::string("--address"),
+          url,
+          std::string("--no-wait"),
+          std::string("--metadata-json"),
+          metadata,
+          std::string("--submission-id"),
+          id,
+          std::string("--entrypoint-resources"),
+          job.spec.entrypointResources,
+          std::string("--"),
+          std::string("x"),
+          std::string("job"),
+          std::string("logs"),
+          std::string("--address"),
+          url,
+          std::string("--follow"),
+          id})
+      want += word + '\1';
+    EXPECT_EQ(run_in_bash(*command, kStubs), want) << *command;
+  }
 }
 
 TEST(SubmitCommand, RJ_28_UnderTheGateTheWholeEntrypointReachesRay) {
