@@ -44,6 +44,10 @@ Result<void> validate_cluster_status(const RayClusterStatus& status);
 std::optional<std::string> autoscaler_v1_warning(const RayClusterSpec& spec);
 /// For the webhook: the first worker group whose name an earlier one has.
 std::optional<std::size_t> duplicate_worker_group(const RayClusterSpec& spec);
+/// What upstream takes and then never settles: Pods of one name are made and deleted in turns.
+/// `path`: of the spec. SEEN-04, SEEN-38
+std::optional<std::string> worker_group_name_fault(const RayClusterSpec& spec,
+                                                   std::string_view path);
 
 // ---- RayJob, spec/01 §6.2
 // --------------------------------------------------------------------------

@@ -82,6 +82,21 @@ std::optional<std::string> autoscaler_v1_warning(const RayClusterSpec& spec) {
       fmt::join(groups, ", "));
 }
 
+std::optional<std::string> worker_group_name_fault(const RayClusterSpec& spec,
+                                                   std::string_view path) {
+  const auto at = [&](std::size_t i, std::string_view what) {
+    return fmt::format("{}.workerGroupSpecs[{}].groupName: {}", path, i, what);
+  };
+  const auto& groups = spec.workerGroupSpecs;
+  if (const auto i = duplicate_worker_group(spec))
+    return at(*i, fmt::format("worker group names must be unique, {} is there twice",
+                              groups[*i].groupName));
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    if (groups[i].groupName == kHeadGroup)
+      return at(i, fmt::format("{} is the head's group", kHeadGroup));
+  return {};
+}
+
 std::optional<std::size_t> duplicate_worker_group(const RayClusterSpec& spec) {
   std::set<std::string_view> seen;
   for (std::size_t i = 0; i < spec.workerGroupSpecs.size(); ++i)

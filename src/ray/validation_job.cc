@@ -66,17 +66,14 @@ Fault check_sidecar(const RayJobSpec& spec, const ValidationGates& gates) {
   return {};
 }
 
-// What the RayCluster controller would refuse later, when nobody looks. SEEN-35, SEEN-38
+// What the RayCluster controller would refuse later, when nobody looks. SEEN-04, SEEN-35, SEEN-38
 Fault check_cluster_fits(const RayClusterSpec& cluster) {
   if (cluster.upgradeStrategy && cluster.upgradeStrategy->type)
     return invalid(
         "spec.rayClusterSpec.upgradeStrategy.type cannot be set: the cluster of a RayJob is not "
         "upgraded");
-  if (const auto twice = duplicate_worker_group(cluster))
-    return invalid(
-        fmt::format("spec.rayClusterSpec.workerGroupSpecs[{}].groupName: worker group "
-                    "names must be unique, {} is there twice",
-                    *twice, cluster.workerGroupSpecs[*twice].groupName));
+  if (const auto fault = worker_group_name_fault(cluster, "spec.rayClusterSpec"))
+    return invalid(*fault);
   return {};
 }
 

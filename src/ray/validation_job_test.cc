@@ -69,6 +69,10 @@ const Case kJobs[] = {
      "1, replicas: 1, template: {spec: {containers: [{name: w}]}}}]}",
      kInvalid + "spec.rayClusterSpec.workerGroupSpecs[1].groupName: worker group names must be "
                 "unique, g is there twice"},
+    {"GroupNamedAsTheHeads",  // SEEN-04
+     "rayClusterSpec: {workerGroupSpecs: [{groupName: headgroup, minReplicas: 0, maxReplicas: 1, "
+     "template: {spec: {containers: [{name: w}]}}}]}",
+     kInvalid + "spec.rayClusterSpec.workerGroupSpecs[0].groupName: headgroup is the head's group"},
     {"NoCluster", "rayClusterSpec: null",
      kInvalid + "one of RayClusterSpec or ClusterSelector must be set"},
     {"EmptySelector", "{rayClusterSpec: null, clusterSelector: {}}",

@@ -14,20 +14,6 @@ namespace {
 
 constexpr std::string_view kInvalidSpecReason = "InvalidRayClusterSpec";
 
-// What upstream accepts and then never settles: Pods of one name are made and deleted in turns.
-// RC-13, SEEN-04
-std::string bad_group_name(const ray::RayClusterSpec& spec) {
-  if (const auto twice = ray::duplicate_worker_group(spec))
-    return fmt::format(
-        "spec.workerGroupSpecs[{}].groupName: worker group names must be unique, {} is there twice",
-        *twice, spec.workerGroupSpecs[*twice].groupName);
-  for (std::size_t i = 0; i < spec.workerGroupSpecs.size(); ++i)
-    if (spec.workerGroupSpecs[i].groupName == ray::kHeadGroup)
-      return fmt::format("spec.workerGroupSpecs[{}].groupName: {} is the head's group", i,
-                         ray::kHeadGroup);
-  return {};
-}
-
 // SEEN-12
 std::string unreadable_resources(const ray::RayClusterSpec& spec) {
   std::vector<std::string_view> groups;
@@ -61,8 +47,8 @@ Validity validate(const RayClusterSeen& seen, const Settings& settings) {
   if (auto ok = ray::validate_cluster_spec(cluster.spec, cluster.meta.annotations, gates); !ok)
     return refuse(kInvalidSpecReason, "The RayCluster spec is invalid", cluster,
                   ok.error().message);
-  if (const auto problem = bad_group_name(cluster.spec); !problem.empty())
-    return refuse(kInvalidSpecReason, "The RayCluster spec is invalid", cluster, problem);
+  if (const auto fault = ray::worker_group_name_fault(cluster.spec, "spec"))  // RC-13, SEEN-04
+    return refuse(kInvalidSpecReason, "The RayCluster spec is invalid", cluster, *fault);
   if (ray::mtls_enabled(cluster.spec, settings.build) && !settings.cert_manager)
     return refuse(kInvalidSpecReason, "The RayCluster spec is invalid", cluster,
                   "tlsOptions requires cert-manager, but cert-manager is not installed");

@@ -7,7 +7,7 @@
 namespace manta::controllers::rayservice {
 namespace {
 
-// What upstream takes, and what then never works. SEEN-28, SEEN-30.
+// What upstream takes, and what then never works. SEEN-04, SEEN-28, SEEN-30.
 std::optional<std::string> hopeless(const ray::RayClusterSpec& cluster) {
   if (const auto twice = ray::duplicate_worker_group(cluster))
     return fmt::format(
@@ -15,6 +15,7 @@ std::optional<std::string> hopeless(const ray::RayClusterSpec& cluster) {
         "names "
         "must be unique",
         *twice, cluster.workerGroupSpecs[*twice].groupName);
+  if (auto fault = ray::worker_group_name_fault(cluster, "spec.rayClusterConfig")) return fault;
   if (cluster.upgradeStrategy && cluster.upgradeStrategy->type)
     return fmt::format(
         "spec.rayClusterConfig.upgradeStrategy.type {} must not be set; spec.upgradeStrategy says "
