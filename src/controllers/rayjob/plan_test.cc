@@ -345,6 +345,28 @@ TEST(RayJobSidecar, LostHeadFailsIt) {
   EXPECT_EQ(world.state(), "Failed/RUNNING/AppFailed");
 }
 
+// The cluster was up and has lost its head before the RayJob looked: upstream waits for ever.
+TEST(RayJobSidecar, HeadLostBeforeItWasSeenReadyFailsIt) {
+  const auto lost = [](std::string_view mode, bool provisioned, bool head_known, bool suspended) {
+    World world(mode);
+    world.settle();
+    world.heads.clear();
+    if (suspended) world.cluster->spec.suspend = true;
+    const std::string_view is_provisioned = provisioned ? "True" : "False";
+    world.cluster->status.conditions = {
+        {.type = "RayClusterProvisioned", .status = std::string(is_provisioned)},
+        {.type = "HeadPodReady",
+         .status = "False",
+         .reason = head_known ? "ContainersNotReady" : "HeadPodNotFound"}};
+    return world.settle().state();
+  };
+  EXPECT_EQ(lost("SidecarMode", true, false, false), "Failed//AppFailed");
+  EXPECT_EQ(lost("SidecarMode", false, false, false), "Initializing//");  // its first head comes
+  EXPECT_EQ(lost("SidecarMode", true, true, false), "Initializing//");    // our news are older
+  EXPECT_EQ(lost("SidecarMode", true, false, true), "Initializing//");    // comes when it wakes
+  EXPECT_EQ(lost("HTTPMode", true, false, false), "Initializing//");      // another head comes
+}
+
 TEST(RayJobValidation, InvalidSpecIsSaidAndRecoversWhenPutRight) {  // RJ-20
   World world;
   world.job.spec.ttlSecondsAfterFinished = -1;

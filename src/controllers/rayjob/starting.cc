@@ -1,5 +1,6 @@
 // New, Initializing, Waiting: until the Ray job may run.
 #include "controllers/naming.h"
+#include "controllers/raycluster/conditions.h"
 #include "controllers/rayjob/children.h"
 #include "controllers/rayjob/dashboard.h"
 #include "controllers/rayjob/deadlines.h"
@@ -27,12 +28,27 @@ std::string job_id(const Draft& draft) {
   return fmt::format("{}-{}", draft.spec().jobId, failed + 1);
 }
 
+// The cluster was up, its head has gone, and it may not make another. The cluster's own word is
+// asked, too: of the Pods we may know less than whoever wrote that status.
+bool head_lost_for_good(const Draft& draft) {
+  const auto& cluster = *draft.seen.cluster;
+  const auto& conditions = cluster.status.conditions;
+  if (!draft.seen.heads.empty()) return false;
+  if (cluster.meta.annotation(ray::kAnnotationDisableHeadRestart) != "true") return false;
+  if (!ray::condition_is_true(conditions, raycluster::kProvisioned)) return false;
+  const bool sleeps = ray::is_true(cluster.spec.suspend) ||
+                      raycluster::suspend_state(conditions) != raycluster::SuspendState::None;
+  const auto* head = ray::find_condition(conditions, raycluster::kHeadPodReady);
+  return !sleeps && head && head->reason == "HeadPodNotFound";
+}
+
 // How the attempt gets on as long as it is Initializing.
 void bring_up(Draft& draft) {
   auto& status = draft.status;
   if (!scheduler_takes(draft) || !gang_ready(draft) || !ensure_cluster(draft)) return;
   if (status.dashboardURL.empty()) {
     if (draft.seen.cluster->status.state != "ready") {
+      if (head_lost_for_good(draft)) return draft.fail("AppFailed", "Ray head pod not found.");
       status.rayClusterStatus = draft.seen.cluster->status;
       return;
     }
