@@ -1,10 +1,10 @@
 #include "controllers/rayjob/dashboard.h"
 
-#include "base/yaml.h"
 #include "controllers/dashboard.h"
 #include "ray/builders/cluster_facts.h"
 #include "ray/labels.h"
 #include "ray/names.h"
+#include "ray/runtime_env.h"
 
 #include <fmt/format.h>
 
@@ -43,7 +43,7 @@ Result<Json> submit_body(const Draft& draft) {
   const auto& spec = draft.spec();
   JsonObject body;
   if (!spec.runtimeEnvYAML.empty()) {
-    auto env = parse_yaml_one(spec.runtimeEnvYAML);
+    auto env = ray::parse_runtime_env(spec.runtimeEnvYAML);
     if (!env) return std::unexpected(env.error().in("reading spec.runtimeEnvYAML"));
     if (env->is_object() && !env->get_object().empty()) body["runtime_env"] = std::move(*env);
   }
