@@ -26,6 +26,7 @@ struct JobGates {
   bool selector_suspend = false;    // RJ-25
   bool suspend_with_rules = false;  // SEEN-36
   bool head_init_failure = false;   // RJ-37
+  bool keep_log = false;            // RJ-39
   bool reuse_cluster = false;       // RJ-41
   bool latest_tick = false;         // CJ-02
   bool cron_policies = false;       // CJ-07, CJ-08
@@ -41,6 +42,10 @@ struct ClusterGates {
   bool trim_pending = false;         // AS-04
   bool replace_slices = false;       // MH-04
   bool scheduled_resources = false;  // RC-35
+  bool replace_lost_head = false;    // RC-06
+  bool worker_backoff = false;       // RC-10
+  bool follow_edits = false;         // RC-23, SEEN-07
+  bool replicas_owner = false;       // AS-01
 };
 
 /// Our own feature gates for RayService, likewise.
@@ -50,6 +55,12 @@ struct ServiceGates {
   bool tell_drift = false;            // RS-23
   bool inherit_service_meta = false;  // RS-27
   bool fresh_status = false;          // SEEN-33
+};
+
+/// The administrator's rule for a RayJob whose own deletionStrategy says nothing of its end. RJ-12
+struct DefaultDeletion {
+  std::string policy = {};  // DeleteCluster or DeleteSelf
+  std::chrono::seconds after_end = {};
 };
 
 struct Settings {
@@ -76,6 +87,10 @@ struct Settings {
   /// The administrator set that grace: then a submitter's end bounds its job, too. RJ-05
   bool job_grace_is_set = false;
   Duration job_check_timeout = std::chrono::seconds{300};
+  std::optional<DefaultDeletion> job_default_deletion = {};  // RAYJOB_DEFAULT_DELETION_RULE
+  /// RAYCLUSTER_LOST_HEAD_WAIT_SECONDS: how long after it was due a head's end is waited for,
+  /// before anybody looks whether its Node is still there. RC-06, with its gate
+  Duration lost_head_wait = std::chrono::seconds{60};
 
   bool use_kubernetes_proxy = false;  // reach Ray's head through the API server
   std::string batch_scheduler =

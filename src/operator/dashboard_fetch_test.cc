@@ -70,6 +70,22 @@ TEST_P(SEC_07, Row) {
 INSTANTIATE_TEST_SUITE_P(, SEC_07, testing::ValuesIn(hostile()),
                          [](auto& c) { return c.param.name; });
 
+TEST(DashboardFetch, RJ_39_OfALogOfManyMebibytesTheEndIsKept) {
+  std::string bytes =
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk("{\"logs\": \"");
+  for (int i = 0; i < 100'000; ++i)
+    bytes += chunk(fmt::format("line {} of very many, \\u00e9\\n", i));
+  bytes += chunk("the end\\n\"}") + "0\r\n\r\n";
+  ASSERT_GT(bytes.size(), 3u << 20);
+  kube::TestServer server([&](const std::string&) -> kube::TestServer::Reply { return {bytes}; });
+  const auto answer = job_info(server, true, "job-log");
+  ASSERT_TRUE(answer) << answer.error().message;
+  const auto log = string_at(*answer, {"logs"});
+  EXPECT_GT(log.size(), (64u << 10) - 4);
+  EXPECT_LE(log.size(), 64u << 10);
+  EXPECT_TRUE(log.ends_with("line 99999 of very many, \u00e9\nthe end\n"));
+}
+
 TEST(DashboardFetch, OnlyReadsForOneThatLeadsNoMore) {
   kube::TestServer server([](const std::string&) -> kube::TestServer::Reply {
     return {kube::TestServer::ok(R"({"status":"RUNNING","stopped":true})")};

@@ -1,5 +1,7 @@
 #include "operator/ray_dashboard.h"
 
+#include "operator/log_tail.h"
+
 #include <fmt/format.h>
 
 namespace manta::operator_ {
@@ -9,6 +11,8 @@ constexpr std::size_t kMaxAnswer = 1u << 20;  // SEC-07
 constexpr std::size_t kMaxQuoted = 512;       // of a body, in an error
 constexpr std::chrono::seconds kDirectTimeout{2};
 constexpr std::chrono::seconds kProxyTimeout{10};
+constexpr std::chrono::seconds kLogTimeout{10};
+constexpr std::size_t kMaxProxiedLog = 16u << 20;  // the proxy's answers cannot be cut
 
 std::string text(const Json& request, std::string_view key) {
   return std::string(string_at(request, {key}));
@@ -83,6 +87,7 @@ kube::RawRequest request_for(std::string_view method, std::string path,
 Task<Result<Json>> RayDashboard::call(std::string target, Json request) {
   const auto op = text(request, "op");
   if (op == "job-info") co_return co_await job_info(std::move(request));
+  if (op == "job-log") co_return co_await job_log(std::move(request));
   if (op == "submit-job") co_return co_await submit_job(std::move(request));
   if (op == "stop-job") co_return co_await stop_job(std::move(request));
   if (op == "serve-details") co_return co_await serve_details(std::move(request));
@@ -106,6 +111,7 @@ Task<Result<kube::RawResponse>> RayDashboard::send(const Json& request, kube::Ra
   if (through_api_server_) {
     const auto pod = text(request, "pod");
     http.timeout = kProxyTimeout;
+    http.headers.erase("Range");
     http.path =
         pod.empty()
             ? fmt::format("/api/v1/namespaces/{}/services/{}:dashboard/proxy{}",
@@ -114,7 +120,7 @@ Task<Result<kube::RawResponse>> RayDashboard::send(const Json& request, kube::Ra
                           pod, int_at(request, {"port"}), http.path);
     co_return co_await api_.raw(std::move(http));
   }
-  http.timeout = kDirectTimeout;
+  http.timeout = http.headers.contains("Range") ? kLogTimeout : kDirectTimeout;
   auto host = text(request, "host");
   if (host.empty()) co_return failed(ErrorCode::BadRequest, "the dashboard's address is not known");
   co_return co_await fetch_(std::move(host), std::move(http));
@@ -127,6 +133,21 @@ Task<Result<Json>> RayDashboard::job_info(Json request) {
   if (response->status == 404)
     co_return failed(ErrorCode::NotFound, fmt::format("Job {} does not exist on the cluster", id));
   co_return decode("GetJobInfo", *response);
+}
+
+Task<Result<Json>> RayDashboard::job_log(Json request) {
+  const auto id = text(request, "job_id");
+  auto http = request_for("GET", fmt::format("/api/jobs/{}/logs", path_segment(id)));
+  http.headers["Range"] = fmt::format("bytes=-{}", kLogAnswerTail);
+  if (through_api_server_) http.max_bytes = kMaxProxiedLog;
+  auto response = co_await send(request, std::move(http));
+  if (!response) co_return std::unexpected(response.error().in("getting job log"));
+  if (response->status == 404)
+    co_return failed(ErrorCode::NotFound, fmt::format("Job {} does not exist on the cluster", id));
+  if (!is_success(*response)) co_return refused("GetJobLog", *response);
+  auto log = log_tail(response->body);
+  if (!log) co_return std::unexpected(log.error());
+  co_return JsonObject{{"logs", std::move(*log)}};
 }
 
 Task<Result<Json>> RayDashboard::submit_job(Json request) {

@@ -1,12 +1,14 @@
 // Ray's dashboard as an Outside system: what planners ask of it, bounded in time and size.
 //
 // Requests are JSON objects:
-//   op         job-info | submit-job | stop-job | serve-details | update-serve | serve-health
+//   op         job-info | job-log | submit-job | stop-job | serve-details | update-serve |
+//              serve-health
 //   host       "<service>.<ns>.svc.<domain>:<port>" (serve-health: "<Pod address>:<port>")
 //   namespace, service     for the API server's proxy (serve-health: namespace, pod, port)
 //   secret     name of the Secret with the cluster's token, where it has one
 //   job_id     of the job operations; `job` is submit-job's body, `config` update-serve's
-// Answers are the dashboard's bodies. NotFound: Ray does not know the job. Source: spec/04 §6.
+// Answers are the dashboard's bodies; job-log's has the end of the log only. NotFound: Ray does not
+// know the job. Source: spec/04 §6.
 #pragma once
 
 #include "kube/api.h"
@@ -18,7 +20,8 @@
 
 namespace manta::operator_ {
 
-/// One HTTP exchange with "host:port", over plain HTTP/1.1.
+/// One HTTP exchange with "host:port", over plain HTTP/1.1. A request with header `Range:
+/// bytes=-N` is content with the last N bytes of the answer, whatever the server makes of it.
 using HttpFetch =
     std::function<Task<Result<kube::RawResponse>>(std::string host, kube::RawRequest)>;
 /// The token in a Secret; nothing when there is none.
@@ -38,6 +41,7 @@ class RayDashboard final : public kube::Outside {
  private:
   Task<Result<kube::RawResponse>> send(const Json& request, kube::RawRequest http);
   Task<Result<Json>> job_info(Json request);
+  Task<Result<Json>> job_log(Json request);
   Task<Result<Json>> submit_job(Json request);
   Task<Result<Json>> stop_job(Json request);
   Task<Result<Json>> serve_details(Json request);

@@ -69,6 +69,22 @@ TEST(RayDashboard, AsksForAJob) {
   EXPECT_EQ(string_at(*answer, {"status"}), "RUNNING");
 }
 
+TEST(RayDashboard, RJ_39_AsksForTheEndOfAJobsLog) {
+  for (const bool proxy : {false, true}) {
+    Desk setup(proxy);
+    setup.there.answer.body = R"({"logs":"a\nb"})";
+    const auto answer = setup.ask("job-log");
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(string_at(*answer, {"logs"}), "a\nb");
+    EXPECT_TRUE(setup.there.asked.ends_with("/api/jobs/id/logs")) << setup.there.asked;
+    EXPECT_EQ(setup.there.headers.contains("Range"), !proxy) << "a proxy sends it to the server";
+    setup.there.answer = {.status = 404, .body = "no"};
+    EXPECT_EQ(setup.ask("job-log").error().code, ErrorCode::NotFound);
+    setup.there.answer = {.status = 200, .body = R"({"status":"RUNNING"})"};
+    EXPECT_FALSE(setup.ask("job-log"));
+  }
+}
+
 TEST(RayDashboard, UnknownJobIsNotFound) {
   Desk setup;
   setup.there.answer = {.status = 404, .body = "no"};

@@ -69,6 +69,26 @@ std::chrono::seconds at_most_a_century(std::int64_t seconds) {
   return std::chrono::seconds{std::clamp(seconds, -kCentury, kCentury)};
 }
 
+// "DeleteCluster", or "DeleteCluster:3600" for an hour after the job's end. RJ-12
+Result<std::optional<controllers::DefaultDeletion>> default_deletion(
+    const std::optional<std::string>& text) {
+  if (!text || text->empty()) return std::optional<controllers::DefaultDeletion>();
+  const auto colon = text->find(':');
+  controllers::DefaultDeletion rule{.policy = text->substr(0, colon)};
+  bool known = rule.policy == "DeleteCluster" || rule.policy == "DeleteSelf";
+  if (colon != std::string::npos) {
+    const auto seconds = whole_number(text->substr(colon + 1));
+    known = known && seconds && *seconds >= 0;
+    if (known) rule.after_end = at_most_a_century(*seconds);
+  }
+  if (!known)
+    return failed(ErrorCode::Invalid,
+                  fmt::format("{} is {}: must be DeleteCluster or DeleteSelf, with :<seconds after "
+                              "the job's end> if it is to wait",
+                              ray::kOperatorEnvJobDefaultDeletion, ray::go_quote(*text)));
+  return std::optional(std::move(rule));
+}
+
 }  // namespace
 
 std::optional<std::string> process_environment(std::string_view name) {
@@ -111,6 +131,11 @@ Result<controllers::Settings> make_settings(const Options& options,
   }
   if (auto limit = whole_number(environment(ray::kOperatorEnvJobCheckTimeout)); limit && *limit > 0)
     settings.job_check_timeout = at_most_a_century(*limit);
+  auto deletion = default_deletion(environment(ray::kOperatorEnvJobDefaultDeletion));
+  if (!deletion) return std::unexpected(deletion.error());
+  settings.job_default_deletion = std::move(*deletion);
+  if (auto wait = whole_number(environment(ray::kOperatorEnvLostHeadWait)); wait && *wait >= 0)
+    settings.lost_head_wait = at_most_a_century(*wait);
   return settings;
 }
 

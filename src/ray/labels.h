@@ -69,6 +69,9 @@ inline constexpr std::string_view kAnnotationInitializingTimeout = "ray.io/initi
 inline constexpr std::string_view kAnnotationCronJobTimestamp =
     "ray.io/cronjob-scheduled-timestamp";
 inline constexpr std::string_view kAnnotationIngressClass = "kubernetes.io/ingress.class";
+// Ours, behind gates.
+inline constexpr std::string_view kAnnotationWorkerAttempt = "ray.io/worker-attempt";    // RC-10
+inline constexpr std::string_view kAnnotationServiceApplied = "ray.io/service-applied";  // RC-23
 
 // ---- Finalizers --------------------------------------------------------------------------------
 inline constexpr std::string_view kFinalizerRedisCleanup = "ray.io/gcs-ft-redis-cleanup-finalizer";
@@ -221,6 +224,8 @@ inline constexpr std::string_view kOperatorEnvJobTransitionGrace =
     "RAYJOB_DEPLOYMENT_STATUS_TRANSITION_GRACE_PERIOD_SECONDS";
 inline constexpr std::string_view kOperatorEnvJobCheckTimeout =
     "RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS";
+inline constexpr std::string_view kOperatorEnvJobDefaultDeletion = "RAYJOB_DEFAULT_DELETION_RULE";
+inline constexpr std::string_view kOperatorEnvLostHeadWait = "RAYCLUSTER_LOST_HEAD_WAIT_SECONDS";
 inline constexpr std::string_view kOperatorEnvWebhooks = "ENABLE_WEBHOOKS";
 
 // ---- Name limits, bytes

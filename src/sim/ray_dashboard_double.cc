@@ -61,6 +61,7 @@ Result<Json> RayDashboardDouble::answer(const Json& request, const std::string& 
   const auto found = jobs_.find(id);
   if (found == jobs_.end() || found->second.head != head)
     return failed(ErrorCode::NotFound, "Ray does not know job " + id);
+  if (op == "job-log") return Json(JsonObject{{"logs", log ? log(id) : ""}});
   if (op == "stop-job") {
     stops_.push_back(id);
     if (!has_ended(found->second.status)) set(id, "STOPPED");

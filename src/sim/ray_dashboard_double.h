@@ -37,6 +37,8 @@ class RayDashboardDouble final : public kube::Outside {
   std::uint64_t calls() const { return calls_; }
   std::string status_of(const std::string& job_id) const;
   std::string head_with(const std::string& job_id) const;  // its uid; empty: no such job
+  /// What a job has printed.
+  std::function<std::string(const std::string& job_id)> log = {};
   /// Called for each new job.
   std::function<void(const std::string& job_id)> on_submit = {};
 

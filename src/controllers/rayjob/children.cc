@@ -1,5 +1,6 @@
 #include "controllers/rayjob/children.h"
 
+#include "controllers/rayjob/driver_log.h"
 #include "controllers/writes.h"
 #include "ray/builders/children.h"
 #include "ray/builders/service.h"
@@ -136,12 +137,12 @@ void ensure_head_service(Draft& draft) {
 bool cluster_gone(Draft& draft) {
   if (selects_cluster(draft.spec()) || !draft.seen.cluster) return true;
   if (draft.seen.cluster->meta.deleting) return false;
+  if (!log_is_kept(draft)) return false;
   auto write = remove(ray::kRayClusters, draft.seen.cluster->meta, "cluster");
   const auto key = write.key.to_string();
   set_events(write, "Deleted", "RayCluster", "Deleted cluster " + key,
              fmt::format("Failed to delete cluster {}: {{error}}", key));
-  if (draft.plan.stages.empty()) draft.plan.stage();
-  draft.plan.stages.front().push_back(std::move(write));
+  draft.plan.stage().push_back(std::move(write));
   return false;
 }
 
@@ -154,8 +155,9 @@ bool submitter_gone(Draft& draft) {
   const auto key = write.key.to_string();
   set_events(write, "Deleted", "RayJobSubmitter", "Deleted submitter K8s Job " + key,
              fmt::format("Failed to delete submitter K8s Job {}: {{error}}", key));
+  // Beside the cluster's.
   if (draft.plan.stages.empty()) draft.plan.stage();
-  draft.plan.stages.front().push_back(std::move(write));
+  draft.plan.stages.back().push_back(std::move(write));
   return false;
 }
 

@@ -47,20 +47,27 @@ bool applies(const ray::DeletionCondition& condition, const ray::RayJobStatus& s
                              : condition.jobDeploymentStatus == status.jobDeploymentStatus;
 }
 
-// Nobody will ever delete the cluster, though the user wrote rules for that. RJ-12
-void note_nothing_applies(Draft& draft, bool applies) {
-  if (applies) return take_notice_back(draft, kCleanupNotApplicable);
+// Nobody will ever delete the cluster, though the user wrote rules for that: unless the
+// administrator did. RJ-12
+void follow_default(Draft& draft, Time ended) {
   const auto& status = draft.status;
-  give_notice(draft, kCleanupNotApplicable,
-              fmt::format("spec.deletionStrategy says nothing of a job that ended with jobStatus "
-                          "'{}' and jobDeploymentStatus '{}': RayCluster {} is kept",
-                          status.jobStatus, status.jobDeploymentStatus, status.rayClusterName));
+  const auto& rule = draft.settings.job_default_deletion;
+  give_notice(
+      draft, kCleanupNotApplicable,
+      fmt::format("spec.deletionStrategy says nothing of a job that ended with jobStatus '{}' and "
+                  "jobDeploymentStatus '{}': RayCluster {} is kept{}",
+                  status.jobStatus, status.jobDeploymentStatus, status.rayClusterName,
+                  rule ? fmt::format(" for {} s; then the operator's rule {} applies",
+                                     rule->after_end.count(), rule->policy)
+                       : ""));
+  if (rule && draft.has_come(ended + rule->after_end)) carry_out(draft, rule->policy);
 }
 
 void follow_rules(Draft& draft, const std::vector<ray::DeletionRule>& rules, Time ended) {
-  note_nothing_applies(draft, std::ranges::any_of(rules, [&](const auto& rule) {
-                         return applies(rule.condition, draft.status);
-                       }));
+  if (std::ranges::none_of(rules,
+                           [&](const auto& rule) { return applies(rule.condition, draft.status); }))
+    return follow_default(draft, ended);
+  take_notice_back(draft, kCleanupNotApplicable);
   const ray::DeletionRule* due = nullptr;
   for (const auto& rule : rules) {
     if (!applies(rule.condition, draft.status)) continue;
@@ -75,8 +82,8 @@ void follow_policies(Draft& draft, const ray::DeletionStrategy& strategy, Time e
   const auto& chosen = draft.status.jobStatus == "SUCCEEDED" ? strategy.onSuccess
                        : draft.status.jobStatus == "FAILED"  ? strategy.onFailure
                                                              : ray::Opt<ray::DeletionPolicy>();
-  note_nothing_applies(draft, chosen && chosen->policy);
-  if (!chosen || !chosen->policy) return;
+  if (!chosen || !chosen->policy) return follow_default(draft, ended);
+  take_notice_back(draft, kCleanupNotApplicable);
   if (draft.has_come(ended + std::chrono::seconds{draft.spec().ttlSecondsAfterFinished}))
     carry_out(draft, *chosen->policy);
 }

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace manta::controllers::rayjob {
 namespace {
@@ -23,20 +25,24 @@ std::optional<Time> epoch_millis(const Json& answer, std::string_view key) {
   return Time{std::chrono::milliseconds{millis}};
 }
 
+// The number as a user wrote it, not as a float widened to double.
+Json shortest(float number) { return *parse_json(fmt::format("{}", number)); }
+
 Result<Json> parse_resources(std::string_view text) {
   auto resources = parse_json(text);
   if (!resources) return std::unexpected(resources.error().in("reading spec.entrypointResources"));
   if (!resources->is_object())
     return failed(ErrorCode::Invalid, "spec.entrypointResources must be a JSON object of numbers");
-  for (const auto& entry : resources->get_object())
-    if (!entry.value().is_number())
+  for (auto& entry : resources->get_object()) {
+    const auto& given = entry.value();
+    const double number = given.is_number() ? given.to_number<double>() : HUGE_VAL;
+    if (std::abs(number) > std::numeric_limits<float>::max())
       return failed(ErrorCode::Invalid, fmt::format("spec.entrypointResources: {} must be a number",
                                                     std::string_view(entry.key())));
+    entry.value() = shortest(static_cast<float>(number));  // 2.0 goes as 2, as upstream sends it
+  }
   return resources;
 }
-
-// The number as a user wrote it, not as a float widened to double.
-Json shortest(float number) { return *parse_json(fmt::format("{}", number)); }
 
 // Source: spec/04 §6.4, "Submit body".
 Result<Json> submit_body(const Draft& draft) {
@@ -131,6 +137,18 @@ std::optional<Result<JobInfo>> ask_job_info(Draft& draft) {
   if (fact == draft.context.facts.end()) return std::nullopt;
   if (!fact->second.answer) return std::unexpected(fact->second.answer.error());
   return parse_job_info(*fact->second.answer);
+}
+
+std::optional<Result<std::string>> ask_job_log(Draft& draft) {
+  draft.plan.facts.push_back({.name = std::string(kJobLogFact),
+                              .target = std::string(kDashboardTarget),
+                              .circuit = draft.status.dashboardURL,
+                              .query = dashboard_request(draft, "job-log"),
+                              .interval = kPollInterval});
+  const auto fact = draft.context.facts.find(kJobLogFact);
+  if (fact == draft.context.facts.end()) return std::nullopt;
+  if (!fact->second.answer) return std::unexpected(fact->second.answer.error());
+  return std::string(string_at(*fact->second.answer, {"logs"}));
 }
 
 bool selected_job_stopped(Draft& draft) {

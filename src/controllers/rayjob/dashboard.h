@@ -34,6 +34,9 @@ Result<JobInfo> parse_job_info(const Json& answer);
 /// Asks Ray for the job from now on; its newest answer, or nothing while there is none.
 std::optional<Result<JobInfo>> ask_job_info(Draft& draft);
 
+/// The end of the job's log, asked for from now on; nothing while there is no answer. RJ-39
+std::optional<Result<std::string>> ask_job_log(Draft& draft);
+
 /// True when the job of a RayJob that is being suspended runs no longer on the cluster it selected
 /// (any other cluster goes with the suspension). Otherwise Ray is asked to stop it. RJ-25
 bool selected_job_stopped(Draft& draft);

@@ -1,9 +1,45 @@
 #include "controllers/rayjob/dashboard.h"
 
-#include <gtest/gtest.h>
+#include "controllers/rayjob/testing.h"
 
 namespace manta::controllers::rayjob {
 namespace {
+
+// The body that Ray gets; an error's message when there is none.
+std::string body_of(const testing::World& world) {
+  testing::Desk desk(world);
+  const auto write = submit_write(desk.draft);
+  return write ? dump_json(*find(write->body, {"job"})) : write.error().message;
+}
+
+TEST(SubmitBody, HasOnlyWhatWasAskedFor) {
+  testing::World world("HTTPMode");
+  world.job.status.jobId = "id";
+  EXPECT_EQ(body_of(world), R"({"entrypoint":"python a.py","submission_id":"id"})");
+  world.job.spec.entrypoint = "  a && b\n";  // not trimmed
+  world.job.spec.runtimeEnvYAML = "{}";
+  world.job.spec.entrypointResources = "{}";
+  world.job.status.jobId.clear();
+  EXPECT_EQ(body_of(world), R"({"entrypoint":"  a && b\n"})");
+}
+
+TEST(SubmitBody, HasNumbersAsUpstreamWritesThem) {
+  testing::World world("HTTPMode");
+  world.job.spec.entrypointNumCpus = 1.1F;
+  world.job.spec.entrypointNumGpus = 2;
+  world.job.spec.entrypointResources = R"({"a": 0.1, "b": 2.0, "c": 1e3, "d": 7})";
+  EXPECT_EQ(body_of(world),
+            R"({"entrypoint_resources":{"a":0.1,"b":2,"c":1000,"d":7},"entrypoint":"python a.py",)"
+            R"("entrypoint_num_cpus":1.1,"entrypoint_num_gpus":2})");
+}
+
+TEST(SubmitBody, WithResourcesThatAreNoNumbersIsNone) {
+  testing::World world("HTTPMode");
+  for (const auto* resources : {R"({"a": "1"})", R"({"a": 1e39})", "[]", "{a: 1}"}) {
+    world.job.spec.entrypointResources = resources;
+    EXPECT_NE(body_of(world).find("spec.entrypointResources"), std::string::npos) << resources;
+  }
+}
 
 TEST(ParseJobInfo, TimesThatNoCalendarHasReadAsAbsent) {
   const auto info = parse_job_info(

@@ -30,9 +30,10 @@ std::vector<ErrorCode> any_error() {
 void plan_deletion(Draft& draft) {
   if (!draft.job().meta.has_finalizer(ray::kFinalizerRayJob)) return;
   const auto& stored = draft.job().status;
-  const bool may_run = !is_terminal_job(stored.jobStatus) && !stored.dashboardURL.empty() &&
-                       !stored.jobId.empty() && draft.seen.cluster;
   const bool lives_on = selects_cluster(draft.spec());
+  // A cluster of ours that is gone from the cache may have a head that is not gone yet.
+  const bool may_run = !is_terminal_job(stored.jobStatus) && !stored.dashboardURL.empty() &&
+                       !stored.jobId.empty() && (draft.seen.cluster || !lives_on);
   auto let_go = finalizer_write(draft.job(), false);
   if (may_run && !draft.has_come(*draft.job().meta.deleting + kStopLimit)) {
     if (dashboard_reachable(draft.seen)) {
@@ -51,15 +52,21 @@ void plan_deletion(Draft& draft) {
   draft.plan.stage().push_back(std::move(let_go));
 }
 
-// A spec that was put right goes on where it was: SEEN-39, RJ-20, RJ-21.
+// A spec that was put right goes on where it was, RJ-20; one of a job that has ended was made
+// invalid under another operator. RJ-21
 void plan_after_invalid(Draft& draft) {
   auto& status = draft.status;
   status.reason.clear();
   status.message.clear();
   if (status.endTime)
-    draft.move_to(status.jobStatus == "FAILED" ? "Failed" : "Complete");
+    draft.move_to(status.jobStatus == "SUCCEEDED" || status.jobStatus == "STOPPED" ? "Complete"
+                                                                                   : "Failed");
   else
     draft.move_to(status.rayClusterName.empty() ? "" : "Initializing");
+}
+
+bool ended_before_it_was_invalid(const ray::RayJobStatus& stored) {
+  return stored.jobDeploymentStatus == "ValidationFailed" && stored.endTime;
 }
 
 void plan_state(Draft& draft) {
@@ -85,7 +92,8 @@ void plan_status(Draft& draft) {
   const auto& stored = draft.job().status;
   if (!worth_writing(stored, draft.status)) return;
   const auto& state = draft.status.jobDeploymentStatus;
-  if (is_terminal_deployment(state) && state != stored.jobDeploymentStatus)
+  if (is_terminal_deployment(state) && state != stored.jobDeploymentStatus &&
+      !ended_before_it_was_invalid(stored))
     draft.status.endTime = draft.now();
   draft.plan.status = status_write(draft.job(), draft.status);
 }
@@ -107,7 +115,7 @@ void plan_valid(Draft& draft) {
     if (draft.plan.stages.empty()) gang_released(draft);
   } else {
     plan_state(draft);
-    count_attempt(draft.status, draft.spec());
+    if (!ended_before_it_was_invalid(draft.job().status)) count_attempt(draft.status, draft.spec());
   }
   plan_status(draft);
 }

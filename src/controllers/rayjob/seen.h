@@ -47,6 +47,7 @@ bool is_terminal_job(std::string_view job_status);
 bool is_terminal_deployment(std::string_view job_deployment_status);
 
 inline constexpr std::string_view kJobInfoFact = "job-info";
+inline constexpr std::string_view kJobLogFact = "job-log";
 inline constexpr std::string_view kDashboardTarget = "ray-dashboard";
 
 }  // namespace manta::controllers::rayjob
