@@ -54,6 +54,8 @@ def dump(value):
 
 
 CONDITIONS = {  # when the chart has the rules of calls.yaml's `conditional`
+    "RayClusterReplaceLostHead":
+        'include "kuberay-operator.gateEnabled" (dict "root" . "gate" "RayClusterReplaceLostHead")',
     "KubernetesWAS": 'include "kuberay-operator.gateEnabled" (dict "root" . "gate" "KubernetesWAS")',
     "volcano": 'include "kuberay-operator.usesScheduler" (dict "root" . "name" "volcano")',
     "scheduler-plugins": 'include "kuberay-operator.usesScheduler" (dict "root" . "name" "scheduler-plugins")',

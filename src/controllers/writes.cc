@@ -104,6 +104,10 @@ kube::EventNote warning(std::string_view reason, std::string_view action, std::s
   return {kube::EventType::Warning, std::string(reason), std::string(action), std::move(note)};
 }
 
+void look_again_within(kube::Plan& plan, Duration wait) {
+  if (!plan.look_again || wait < *plan.look_again) plan.look_again = wait;
+}
+
 std::string created_key(const Json& body) {
   const auto key = kube::key_of(body);
   return key.namespace_ + "/" + (key.name.empty() ? "{name}" : key.name);

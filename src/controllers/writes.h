@@ -27,6 +27,9 @@ kube::Write set_finalizer(const kube::Resource& resource, const kube::ObjectMeta
 kube::EventNote normal(std::string_view reason, std::string_view action, std::string note);
 kube::EventNote warning(std::string_view reason, std::string_view action, std::string note);
 
+/// Plans again after this at the latest.
+void look_again_within(kube::Plan& plan, Duration wait);
+
 /// "<ns>/<name>" of the object to create.
 std::string created_key(const Json& body);
 

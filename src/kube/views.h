@@ -83,15 +83,6 @@ struct ServicePortView {
   std::string targetPort = {};  // number or name; empty when absent
 };
 
-struct ServiceView {
-  ObjectMeta meta = {};
-  std::string type = {};
-  std::string clusterIP = {};  // "None" when headless
-  StringMap selector = {};
-  std::vector<ServicePortView> ports = {};
-};
-Result<ServiceView> project_service(const Json& object);
-
 struct JobView {
   ObjectMeta meta = {};
   std::vector<ConditionView> conditions = {};
@@ -124,6 +115,17 @@ struct SpecView {
   Json status = {};
 };
 Result<SpecView> project_spec(const Json& object);
+
+struct ServiceView {
+  ObjectMeta meta = {};
+  std::string type = {};
+  std::string clusterIP = {};  // "None" when headless
+  StringMap selector = {};
+  std::vector<ServicePortView> ports = {};
+  /// All of it, for who has to compare it; null: this projection keeps none.
+  std::shared_ptr<const SpecView> whole = {};
+};
+Result<ServiceView> project_service(const Json& object);
 
 /// The conditions of a status object, in the order sent.
 std::vector<ConditionView> parse_conditions(const Json& status);

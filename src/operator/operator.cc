@@ -9,6 +9,7 @@
 #include "kube/cache.h"
 #include "kube/events.h"
 #include "operator/metrics/duration_watch.h"
+#include "operator/node_facts.h"
 #include "operator/serve_ledger.h"
 #include "operator/service_controller.h"
 #include "operator/world.h"
@@ -237,7 +238,8 @@ struct Operator::Impl {
         api(a),
         random(r),
         options(std::move(o)),
-        ledger(l, outside),
+        nodes(a, outside),
+        ledger(l, nodes),
         events(l, a, r, "kuberay-operator", options.reporting_instance) {
     for (const auto& namespace_ : options.namespaces)
       units.push_back(std::make_unique<Unit>(l, a, ledger, events, r, namespace_, options));
@@ -247,6 +249,7 @@ struct Operator::Impl {
   kube::Api& api;
   Random& random;
   OperatorOptions options;
+  NodeFacts nodes;
   ServeLedger ledger;
   kube::EventRecorder events;
   std::vector<std::unique_ptr<Unit>> units = {};

@@ -1,7 +1,9 @@
 #include "operator/world.h"
 
+#include "controllers/raycluster/objects.h"
 #include "controllers/rayservice/gateway_api.h"
 #include "kube/runtime.h"
+#include "operator/replicas_owner.h"
 #include "ray/builders/access.h"
 #include "ray/builders/cluster_facts.h"
 #include "ray/labels.h"
@@ -17,7 +19,7 @@ namespace {
 using controllers::raycluster::RayClusterSeen;
 using controllers::rayjob::RayJobSeen;
 
-const kube::Resource kRoutes = {"route.openshift.io", "v1", "routes", "Route", true};
+using controllers::raycluster::kRoutes;
 
 Result<ray::RayCluster> project_cluster(const Json& object) {
   auto cluster = ray::parse_ray_cluster(object);
@@ -26,6 +28,23 @@ Result<ray::RayCluster> project_cluster(const Json& object) {
     for (auto& group : cluster->spec.workerGroupSpecs)
       group.numOfHosts = std::max(group.numOfHosts, 1);
   return cluster;
+}
+
+// AS-01
+Result<ray::RayCluster> project_cluster_with_owner(const Json& object) {
+  auto cluster = project_cluster(object);
+  if (cluster && ray::autoscaling_enabled(cluster->spec))
+    cluster->replicas_owner = who_applies_replicas(object);
+  return cluster;
+}
+
+// RC-23
+Result<kube::ServiceView> project_whole_service(const Json& object) {
+  auto service = kube::project_service(object);
+  if (!service || service->meta.label(ray::kLabelNodeType) != ray::kNodeTypeHead) return service;
+  if (auto whole = kube::project_spec(object))
+    service->whole = std::make_shared<const kube::SpecView>(std::move(*whole));
+  return service;
 }
 
 // Of a Pod's labels and annotations only Ray's own decide anything; thousands of Pods are held.
@@ -136,7 +155,9 @@ controllers::batchscheduler::GangSeen gang_of(const World& world, const kube::Ob
 }  // namespace
 
 World::World(const std::string& namespace_, const controllers::Settings& settings)
-    : clusters(ray::kRayClusters, project_cluster, {.namespace_ = namespace_}),
+    : clusters(ray::kRayClusters,
+               settings.cluster_gates.replicas_owner ? project_cluster_with_owner : project_cluster,
+               {.namespace_ = namespace_}),
       jobs(ray::kRayJobs, ray::parse_ray_job, {.namespace_ = namespace_}),
       ray_services(ray::kRayServices, ray::parse_ray_service, {.namespace_ = namespace_}),
       pods(kube::kPods, project_ray_pod,
@@ -146,7 +167,9 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
           kube::kPods, kube::project_pod,
           {.namespace_ = namespace_,
            .label_selector = fmt::format("{}={}", ray::kLabelOriginCrd, ray::kKindRayJob)}),
-      services(kube::kServices, kube::project_service, {.namespace_ = namespace_}),
+      services(kube::kServices,
+               settings.cluster_gates.follow_edits ? project_whole_service : kube::project_service,
+               {.namespace_ = namespace_}),
       secrets(namespace_, clusters, settings.build.mtls && settings.cert_manager),
       service_accounts(kube::kServiceAccounts, kube::project_meta, {.namespace_ = namespace_}),
       roles(kube::kRoles, kube::project_meta, {.namespace_ = namespace_}),
@@ -242,10 +265,9 @@ std::optional<RayClusterSeen> see_ray_cluster(const World& world, const kube::Ob
                              controllers::raycluster::service_account_name(*cluster))) != nullptr;
   seen.role = world.roles.get(in_namespace(ray::access_name(*cluster))) != nullptr;
   seen.role_binding = world.role_bindings.get(in_namespace(ray::access_name(*cluster))) != nullptr;
-  if (ray::is_true(cluster->spec.headGroupSpec.enableIngress))
-    seen.ingress = world.ingresses.get(in_namespace(ray::head_ingress_name(key.name)));
+  seen.ingress = world.ingresses.get(in_namespace(ray::head_ingress_name(key.name)));
   if (world.routes)
-    seen.route = !world.routes->labelled(key.namespace_, ray::kLabelCluster, key.name).empty();
+    seen.routes = world.routes->labelled(key.namespace_, ray::kLabelCluster, key.name);
   if (ray::gcs_store(*cluster) == ray::GcsStore::RocksDb)
     seen.gcs_claim = world.claims.get(in_namespace(ray::gcs_claim_name(*cluster)));
   for (auto& job : world.batch_jobs.labelled(key.namespace_, ray::kLabelCluster, key.name))

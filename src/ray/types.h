@@ -235,6 +235,9 @@ struct RayCluster {
   /// Ours, never on the wire: KubeRay's clipped name for the cluster's ServiceAccount, Role,
   /// RoleBinding and token Secret is another cluster's. RC-25
   bool clipped_name_taken = false;
+  /// Ours: who else than the autoscaler applies the groups' replicas, and what of the spec that is.
+  /// Known with its gate only. AS-01
+  std::string replicas_owner = {};
 };
 
 // ---- RayJob

@@ -25,7 +25,9 @@ from conftest import CRDS, DEPLOY, MANAGER, TOP, helm_template
 
 RIGHTS = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 # Everything at once: each scenario starts the operator with other flags.
-EVERY_SCHEDULER = {"batchScheduler": {"enabled": True}, "featureGates": [{"name": "KubernetesWAS", "enabled": True}]}
+EVERY_SCHEDULER = {"batchScheduler": {"enabled": True}, "featureGates": [{"name": "KubernetesWAS", "enabled": True},
+                                                                         {"name": "RayClusterReplaceLostHead",
+                                                                          "enabled": True}]}
 # The lab's API server does not serve this group.
 UNSERVED = {"scheduling.k8s.io"}
 
@@ -75,17 +77,23 @@ def beyond_the_scenarios(cluster, operator, logs):
     """Leader election, and OpenShift's Routes: to serve them makes any cluster OpenShift."""
     cluster.apply(FOREIGN)
     cluster.kubectl("create", "namespace", "beyond", check=False)
-    wanted = {("route.openshift.io", "routes", "create"), ("coordination.k8s.io", "leases", "update"),
-              ("", "events", "create")}
     with open(pathlib.Path(logs) / "beyond.log", "ab") as log:
         process = subprocess.Popen(cluster.command(
             *operator.split(), "--leader-election-namespace=kuberay-system", "--metrics-addr=:18080",
+            "--feature-gates=RayClusterFollowEdits=true",
             "--health-probe-bind-address=:18082"), env=cluster.environment(), stdout=log, stderr=log)
+
+    def until_called(*wanted):
+        deadline = time.monotonic() + 60
+        while set(wanted) - {c[:3] for c in cluster.calls()} and time.monotonic() < deadline and process.poll() is None:
+            time.sleep(0.5)
+
     try:
         cluster.apply([ray_cluster("routed", enableIngress=True)], "--namespace", "beyond")
-        deadline = time.monotonic() + 60
-        while wanted - {c[:3] for c in cluster.calls()} and time.monotonic() < deadline and process.poll() is None:
-            time.sleep(0.5)
+        until_called(("route.openshift.io", "routes", "create"), ("coordination.k8s.io", "leases", "update"),
+                     ("", "events", "create"))
+        cluster.apply([ray_cluster("routed", enableIngress=False)], "--namespace", "beyond")
+        until_called(("route.openshift.io", "routes", "delete"))
     finally:
         process.terminate()
         process.wait(40)

@@ -105,7 +105,7 @@ def test_who_sets_an_owner_needs_the_right_to_delete(cluster, account, kind, res
 
 def test_HM_02_chart_grants_what_calls_yaml_says_and_no_more():
     roles = [o for o in helm_template("kuberay-operator", {"batchScheduler": {"enabled": True}, "featureGates": [
-        {"name": "KubernetesWAS", "enabled": True}]})
+        {"name": "KubernetesWAS", "enabled": True}, {"name": "RayClusterReplaceLostHead", "enabled": True}]})
         if o["kind"] in RIGHTS and o["metadata"]["name"].startswith("kuberay-operator")]
     have = {(g, r, v) for role in roles for rule in role.get("rules", []) for g in rule["apiGroups"]
             for r in rule["resources"] for v in rule["verbs"]}

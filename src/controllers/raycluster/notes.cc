@@ -1,5 +1,8 @@
 #include "controllers/raycluster/notes.h"
 
+#include "controllers/raycluster/follow_edits.h"
+#include "controllers/raycluster/lost_head.h"
+#include "controllers/raycluster/worker_backoff.h"
 #include "kube/quota.h"
 #include "ray/builders/access.h"
 #include "ray/builders/cluster_facts.h"
@@ -17,13 +20,6 @@ namespace {
 // deletionTimestamp has the grace period in it; what is there this much later has no node to end
 // it, or a finalizer.
 constexpr Duration kOverdue = std::chrono::seconds{30};
-
-const kube::PodView* going_head(const RayClusterSeen& seen) {
-  for (const auto& pod : seen.pods)
-    if (is_deleting(*pod) && pod->meta.label(ray::kLabelNodeType) == ray::kNodeTypeHead)
-      return pod.get();
-  return nullptr;
-}
 
 void note_conflicts(const RayClusterSeen& seen, Notes& out) {
   if (seen.head_service_name_taken)
@@ -47,6 +43,43 @@ void note_orphans(const RayClusterSeen& seen, Notes& out) {
                  fmt::format("Pods of worker groups that are no longer in the spec run on and are "
                              "not replaced: {}",
                              fmt::join(groups, ", "))});
+}
+
+void note_going_head(const RayClusterSeen& seen, const kube::PlanContext& context, Notes& out) {
+  const auto* head = going_head(seen);
+  if (!head || until_head_is_overdue(seen, context.now)) return;
+  auto text = fmt::format("head Pod {} is terminating since {}", head->meta.key.name,
+                          format_rfc3339(*head->meta.deleting));
+  if (const auto why = why_node_is_unknown(context); !why.empty())
+    text +=
+        fmt::format("; whether its Node {} is still there cannot be told: {}", head->nodeName, why);
+  out.push_back({kHeadTerminating, "DeletionPending", std::move(text)});
+}
+
+// Once a Pod that has ended was replaced, what it ended with stays told until its successor is
+// ready.
+void note_failing_workers(const RayClusterSeen& seen, Time now, Notes& out) {
+  const WorkerBackoff backoff(seen.spec(), now);
+  std::vector<std::string> ended;
+  bool trying = false;
+  for (const auto& group : seen.spec().workerGroupSpecs) {
+    const auto pods = living(pods_of_group(seen.pods, group.groupName));
+    if (auto text = backoff.describe_ended(pods); !text.empty())
+      ended.push_back(fmt::format("group {}: {}", group.groupName, text));
+    trying |= backoff.is_trying(pods);
+  }
+  if (!ended.empty()) {
+    out.push_back({kWorkersFailing, "BackOff", fmt::format("{}", fmt::join(ended, "; "))});
+    return;
+  }
+  const auto& before = seen.cluster->status.conditions;
+  const auto told = std::ranges::find(before, kWorkersFailing, &ray::Condition::type);
+  if (trying && told != before.end()) out.push_back({kWorkersFailing, "BackOff", told->message});
+}
+
+void note_head_service(const RayClusterSeen& seen, const Settings& settings, Notes& out) {
+  if (auto drift = head_service_drift(seen, settings); !drift.empty())
+    out.push_back({kHeadServiceDrift, "ImmutableFields", std::move(drift)});
 }
 
 void note_quota(const kube::Failures& failures, Notes& out) {
@@ -87,18 +120,20 @@ Notes notes_about(const RayClusterSeen& seen, const Settings& settings,
                    fmt::format("Pods with this cluster's labels that are not its own do not count: "
                                "{}",
                                fmt::join(seen.foreign_pods, ", "))});
-  if (const auto* head = going_head(seen); head && !until_head_is_overdue(seen, context.now))
-    out.push_back({kHeadTerminating, "DeletionPending",
-                   fmt::format("head Pod {} is terminating since {}", head->meta.key.name,
-                               format_rfc3339(*head->meta.deleting))});
+  note_going_head(seen, context, out);
   if (settings.cluster_gates.quota_condition) note_quota(context.failures, out);
+  if (settings.cluster_gates.worker_backoff) note_failing_workers(seen, context.now, out);
+  if (settings.cluster_gates.follow_edits) note_head_service(seen, settings, out);
+  if (!seen.cluster->replicas_owner.empty())
+    out.push_back({kReplicasContested, "ReplicasInManifest", seen.cluster->replicas_owner});
   return out;
 }
 
 void set_notes(std::vector<ray::Condition>& conditions, const Notes& notes, std::int64_t generation,
                Time now) {
-  for (const auto type : {kInvalidSpec, kNameConflict, kOrphanedWorkerGroup, kForeignPods,
-                          kHeadTerminating, kQuotaExceeded}) {
+  for (const auto type :
+       {kInvalidSpec, kNameConflict, kOrphanedWorkerGroup, kForeignPods, kHeadTerminating,
+        kQuotaExceeded, kWorkersFailing, kHeadServiceDrift, kReplicasContested}) {
     const auto note = std::ranges::find(notes, type, &Note::type);
     if (note == notes.end()) {
       ray::remove_condition(conditions, type);

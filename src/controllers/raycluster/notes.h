@@ -26,7 +26,11 @@ inline constexpr std::string_view kNameConflict = "NameConflict";               
 inline constexpr std::string_view kOrphanedWorkerGroup = "OrphanedWorkerGroup";  // RC-12, SEEN-01
 inline constexpr std::string_view kForeignPods = "ForeignPods";                  // RC-44
 inline constexpr std::string_view kHeadTerminating = "HeadTerminating";          // RC-06
-inline constexpr std::string_view kQuotaExceeded = "QuotaExceeded";  // AS-07, behind a gate
+// Each behind its gate.
+inline constexpr std::string_view kQuotaExceeded = "QuotaExceeded";          // AS-07
+inline constexpr std::string_view kWorkersFailing = "WorkersFailing";        // RC-10
+inline constexpr std::string_view kHeadServiceDrift = "HeadServiceDrift";    // RC-23
+inline constexpr std::string_view kReplicasContested = "ReplicasContested";  // AS-01
 
 /// What the caches show, and which writes fail.
 Notes notes_about(const RayClusterSeen& seen, const Settings& settings,

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "controllers/raycluster/conditions.h"
+#include "controllers/raycluster/follow_edits.h"
 #include "controllers/writes.h"
 #include "ray/builders/access.h"
 #include "ray/builders/cluster_facts.h"
@@ -17,7 +18,7 @@
 namespace manta::controllers::raycluster {
 namespace {
 
-const kube::Resource kRoutes = {"route.openshift.io", "v1", "routes", "Route", true};
+constexpr std::string_view kBindingLane = "binding";
 
 // Labels, annotations and spec: all of it is ours, so whatever differs is put right.
 bool ingress_differs(const kube::SpecView& live, Json& wanted) {
@@ -74,7 +75,7 @@ kube::Write create_with_events(const kube::Resource& resource, Json body, std::s
 }
 
 void plan_autoscaler_account(const RayClusterSeen& seen, const Settings& settings,
-                             ObjectsDecision& out) {
+                             const kube::Failures& failures, ObjectsDecision& out) {
   const auto& cluster = *seen.cluster;
   if (!ray::autoscaling_enabled(cluster.spec)) return;
   const auto account = service_account_name(cluster);
@@ -92,40 +93,50 @@ void plan_autoscaler_account(const RayClusterSeen& seen, const Settings& setting
             seen.key().to_string(), account)));
     return;
   }
-  const auto add = [](kube::Stage& stage, const kube::Resource& resource, Json body,
-                      std::string_view reason, std::string_view what) {
-    auto write = create_with_events(resource, std::move(body), "account", reason, what);
-    write.tolerate = {ErrorCode::AlreadyExists};
-    stage.push_back(std::move(write));
+  kube::Stage makes;
+  const auto add = [&](const kube::Resource& resource, Json body, std::string_view reason,
+                       std::string_view what) {
+    makes.push_back(create_with_events(resource, std::move(body), "account", reason, what));
+    makes.back().tolerate = {ErrorCode::AlreadyExists};
   };
   if (!seen.service_account)
-    add(out.writes, kube::kServiceAccounts, ray::build_autoscaler_service_account(cluster),
-        "ServiceAccount", "service account");
+    add(kube::kServiceAccounts, ray::build_autoscaler_service_account(cluster), "ServiceAccount",
+        "service account");
   if (!seen.role)
-    add(out.writes, kube::kRoles, ray::build_autoscaler_role(cluster, settings.build), "Role",
-        "role");
-  if (!seen.role_binding)
-    add(out.binding, kube::kRoleBindings, ray::build_autoscaler_role_binding(cluster),
-        "RoleBinding", "role binding");
+    add(kube::kRoles, ray::build_autoscaler_role(cluster, settings.build), "Role", "role");
+  out.stages.push_back(std::move(makes));
+  if (seen.role_binding) return;
+  // After the Role: who may not do everything may bind to it only once Kubernetes knows it, which
+  // may be a moment after it answered. Only what lasts is worth an event.
+  auto binding =
+      create_with_events(kube::kRoleBindings, ray::build_autoscaler_role_binding(cluster),
+                         kBindingLane, "RoleBinding", "role binding");
+  binding.tolerate = {ErrorCode::AlreadyExists};
+  if (!failures.contains(kBindingLane)) binding.failed_event.reset();
+  out.add(std::move(binding));
 }
 
 void plan_ingress(const RayClusterSeen& seen, const Settings& settings, ObjectsDecision& out) {
+  if (!ray::is_true(seen.spec().headGroupSpec.enableIngress)) {
+    if (settings.cluster_gates.follow_edits) out.edits = remove_ways_in(seen);
+    return;
+  }
   const auto front = front_of(seen, settings);
   const auto& cluster = *front;
-  if (!ray::is_true(cluster.spec.headGroupSpec.enableIngress)) return;
+  const auto make = [&out](const kube::Resource& resource, Json body, std::string_view reason,
+                           std::string_view what) {
+    auto write = create_with_events(resource, std::move(body), "ingress", reason, what);
+    write.tolerate = {ErrorCode::AlreadyExists};
+    out.add(std::move(write));
+  };
   if (settings.openshift_routes) {
-    if (seen.route) return;
-    out.writes.push_back(
-        create_with_events(kRoutes, ray::build_head_route(cluster), "ingress", "Route", "route"));
-    out.writes.back().tolerate = {ErrorCode::AlreadyExists};
+    if (seen.routes.empty()) make(kRoutes, ray::build_head_route(cluster), "Route", "route");
     return;
   }
   auto wanted = ray::build_head_ingress(cluster);
   const auto name = created_key(wanted);
   if (!seen.ingress) {
-    out.writes.push_back(
-        create_with_events(kube::kIngresses, std::move(wanted), "ingress", "Ingress", "ingress"));
-    out.writes.back().tolerate = {ErrorCode::AlreadyExists};
+    make(kube::kIngresses, std::move(wanted), "Ingress", "ingress");
     return;
   }
   const auto* owner = seen.ingress->meta.controller_owner();
@@ -140,7 +151,7 @@ void plan_ingress(const RayClusterSeen& seen, const Settings& settings, ObjectsD
   auto& metadata = ensure(wanted, {"metadata"}).as_object();
   metadata["resourceVersion"] = std::to_string(seen.ingress->meta.resource_version);
   metadata["uid"] = seen.ingress->meta.uid;
-  out.writes.push_back(
+  out.add(
       {.kind = kube::WriteKind::Update,
        .resource = kube::kIngresses,
        .key = seen.ingress->meta.key,
@@ -155,15 +166,14 @@ void plan_ingress(const RayClusterSeen& seen, const Settings& settings, ObjectsD
 void plan_auth_secret(const RayClusterSeen& seen, const Settings& settings, Time now,
                       ObjectsDecision& out) {
   if (!ray::needs_auth_secret(seen.spec()) || seen.auth_secret) return;
-  out.writes.push_back(create(
+  out.add(create(
       kube::kSecrets,
       ray::build_auth_secret(*seen.cluster, token_bytes(settings, seen.cluster->meta.uid, now)),
       "secret"));
 }
 
 void plan_services(const RayClusterSeen& seen, const Settings& settings, ObjectsDecision& out) {
-  const auto front = front_of(seen, settings);
-  const auto& cluster = *front;
+  const auto& cluster = *seen.cluster;
   if (seen.head_services.size() > 1) {  // which of them is the head's is not ours to choose
     out.blocked = fmt::format("{} head Services found", seen.head_services.size());
     return;
@@ -176,19 +186,22 @@ void plan_services(const RayClusterSeen& seen, const Settings& settings, Objects
                                              head_service_key(seen))));
     return;
   }
-  if (seen.head_services.empty())
-    out.writes.push_back(create_with_events(kube::kServices,
-                                            ray::build_head_service(cluster, settings.build),
-                                            "services", "Service", "service"));
+  if (seen.head_services.empty()) {
+    auto service = wanted_head_service(seen, settings);
+    if (settings.cluster_gates.follow_edits) record_applied(service);
+    out.add(
+        create_with_events(kube::kServices, std::move(service), "services", "Service", "service"));
+  } else if (settings.cluster_gates.follow_edits) {
+    if (auto edit = update_head_service(seen, settings)) out.edits.push_back(std::move(*edit));
+  }
   if (needs_headless_service(cluster.spec) && !seen.headless_service)
-    out.writes.push_back(create_with_events(kube::kServices,
-                                            ray::build_headless_worker_service(cluster), "services",
-                                            "Service", "service"));
+    out.add(create_with_events(kube::kServices, ray::build_headless_worker_service(cluster),
+                               "services", "Service", "service"));
   if (cluster.meta.annotation(ray::kAnnotationEnableServeService) == "true" &&
       !seen.serve_service) {
-    auto service = ray::build_serve_service(cluster);
+    auto service = ray::build_serve_service(*front_of(seen, settings));
     if (service)
-      out.writes.push_back(create(kube::kServices, std::move(*service), "serve"));
+      out.add(create(kube::kServices, std::move(*service), "serve"));
     else
       out.blocked = service.error().message;
   }
@@ -214,7 +227,7 @@ void plan_gcs_claim(const RayClusterSeen& seen, ObjectsDecision& out) {
     write.failed_event =
         warning("FailedToCreatePVC", "Create",
                 fmt::format("Failed to create GCS storage PVC {}, {{error}}", key));
-    out.writes.push_back(std::move(write));
+    out.add(std::move(write));
     return;
   }
   const auto& live = *seen.gcs_claim;
@@ -240,16 +253,15 @@ void plan_gcs_claim(const RayClusterSeen& seen, ObjectsDecision& out) {
     if (!other.controller) owners.push_back(kube::to_json(other));
   if (!retain) owners.push_back(ray::owner_json(cluster.meta, ray::kKindRayCluster));
   if (retain && !owner) return;
-  out.writes.push_back(
-      {.kind = kube::WriteKind::Patch,
-       .resource = kube::kPersistentVolumeClaims,
-       .key = live.meta.key,
-       .body = {{"metadata",
-                 {{"ownerReferences", std::move(owners)},
-                  {"uid", live.meta.uid},
-                  {"resourceVersion", std::to_string(live.meta.resource_version)}}}},
-       .lane = "claim",
-       .why = "the claim's owner is not what deletionPolicy says"});
+  out.add({.kind = kube::WriteKind::Patch,
+           .resource = kube::kPersistentVolumeClaims,
+           .key = live.meta.key,
+           .body = {{"metadata",
+                     {{"ownerReferences", std::move(owners)},
+                      {"uid", live.meta.uid},
+                      {"resourceVersion", std::to_string(live.meta.resource_version)}}}},
+           .lane = "claim",
+           .why = "the claim's owner is not what deletionPolicy says"});
 }
 
 // RC-19
@@ -257,25 +269,30 @@ void remove_services(const RayClusterSeen& seen, ObjectsDecision& out) {
   for (const auto& service : seen.head_services) {
     const auto* owner = service->meta.controller_owner();
     if (!owner || owner->uid != seen.cluster->meta.uid || service->meta.deleting) continue;
-    out.writes.push_back(remove(kube::kServices, service->meta, "services"));
-    out.writes.back().why = "the cluster is suspended";
-    out.writes.back().done_event =
-        normal("DeletedService", "Delete",
-               fmt::format("Deleted service {}", service->meta.key.to_string()));
+    auto write = remove(kube::kServices, service->meta, "services");
+    write.why = "the cluster is suspended";
+    write.done_event = normal("DeletedService", "Delete",
+                              fmt::format("Deleted service {}", service->meta.key.to_string()));
+    out.add(std::move(write));
   }
 }
 
-ObjectsDecision decide_objects(const RayClusterSeen& seen, const Settings& settings, Time now) {
+Json wanted_head_service(const RayClusterSeen& seen, const Settings& settings) {
+  return ray::build_head_service(*front_of(seen, settings), settings.build);
+}
+
+ObjectsDecision decide_objects(const RayClusterSeen& seen, const Settings& settings,
+                               const kube::PlanContext& context) {
   ObjectsDecision out;
   if (settings.cluster_gates.suspend_services && ray::is_true(seen.spec().suspend) &&
       suspend_state(seen.cluster->status.conditions) == SuspendState::Suspended) {
     remove_services(seen, out);
     return out;
   }
-  plan_autoscaler_account(seen, settings, out);
+  plan_autoscaler_account(seen, settings, context.failures, out);
   if (!out.blocked.empty()) return out;
   plan_ingress(seen, settings, out);
-  plan_auth_secret(seen, settings, now, out);
+  plan_auth_secret(seen, settings, context.now, out);
   plan_services(seen, settings, out);
   if (out.blocked.empty()) plan_gcs_claim(seen, out);
   return out;

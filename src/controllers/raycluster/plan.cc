@@ -1,6 +1,7 @@
 #include "controllers/raycluster/plan.h"
 
 #include "controllers/raycluster/head_pod.h"
+#include "controllers/raycluster/lost_head.h"
 #include "controllers/raycluster/notes.h"
 #include "controllers/raycluster/objects.h"
 #include "controllers/raycluster/pods.h"
@@ -12,12 +13,12 @@
 #include "kube/quota.h"
 #include "ray/builders/cluster_facts.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace manta::controllers::raycluster {
 namespace {
-
-constexpr std::string_view kBindingLane = "binding";
 
 using kube::Plan;
 using kube::Stage;
@@ -70,7 +71,11 @@ bool plan_pods(const RayClusterSeen& seen, const Settings& settings, Time now, P
   }
   if (!plan_gang(seen, settings, plan)) return false;
   // A head that is refused holds the workers back: they could only wait for it.
-  if (plan_head(seen, settings, plan)) plan.stages.push_back(group_writes(seen, settings, now));
+  if (plan_head(seen, settings, plan)) {
+    std::optional<Time> next_attempt;
+    plan.stages.push_back(group_writes(seen, settings, now, next_attempt));
+    if (next_attempt) look_again_within(plan, *next_attempt - now);
+  }
   plan.stages.push_back(std::move(upgrades));  // a note on the head, which nothing waits for
   return !hold_new_pods(seen, settings, plan);
 }
@@ -94,9 +99,8 @@ void look_for_trouble(const Plan& plan, const kube::Failures& failures, Trouble&
 void plan_status(const RayClusterSeen& seen, StatusDecision status, Time now, Plan& plan) {
   if (status.write)
     plan.status = update_status(ray::kRayClusters, seen.cluster->meta, std::move(*status.write));
-  plan.look_again = until_head_is_overdue(seen, now);
-  if (status.look_again && (!plan.look_again || *status.look_again < *plan.look_again))
-    plan.look_again = status.look_again;
+  for (const auto& wait : {until_head_is_overdue(seen, now), status.look_again})
+    if (wait) look_again_within(plan, *wait);
 }
 
 Plan plan_deleted(const RayClusterSeen& seen, const Settings& settings,
@@ -106,13 +110,22 @@ Plan plan_deleted(const RayClusterSeen& seen, const Settings& settings,
   return plan_redis_cleanup(seen, settings, context);
 }
 
-// Kubernetes may hear of a Role a moment after it answered: only what lasts is worth an event.
-void plan_binding(Stage binding, const kube::Failures& failures, Plan& plan) {
-  for (auto& write : binding) {
-    write.lane = kBindingLane;
-    if (!failures.contains(kBindingLane)) write.failed_event.reset();
-  }
-  plan.stages.push_back(std::move(binding));
+// Side by side with the last of the rest: it holds nothing up, and waits for nothing that fails.
+void add_edits(Stage edits, Plan& plan) {
+  if (edits.empty()) return;
+  const auto last = std::ranges::find_if(plan.stages.rbegin(), plan.stages.rend(),
+                                         [](const Stage& stage) { return !stage.empty(); });
+  auto& stage = last == plan.stages.rend() ? plan.stage() : *last;
+  std::ranges::move(edits, std::back_inserter(stage));
+}
+
+// AS-01: once, however often the autoscaler changes the spec.
+void tell_contested_replicas(const RayClusterSeen& seen, Plan& plan) {
+  const auto& cluster = *seen.cluster;
+  if (cluster.replicas_owner.empty() ||
+      ray::condition_is_true(cluster.status.conditions, kReplicasContested))
+    return;
+  plan.events.push_back(warning("ReplicasInManifest", "Validate", cluster.replicas_owner));
 }
 
 Plan plan_live(const RayClusterSeen& seen, const Settings& settings,
@@ -123,12 +136,14 @@ Plan plan_live(const RayClusterSeen& seen, const Settings& settings,
     plan.stage().push_back(add_cleanup_finalizer(seen));
     return plan;
   }
-  auto objects = decide_objects(seen, settings, context.now);
+  auto objects = decide_objects(seen, settings, context);
   plan.events = std::move(objects.events);
-  plan.stages.push_back(std::move(objects.writes));
-  plan_binding(std::move(objects.binding), context.failures, plan);
+  plan.stages = std::move(objects.stages);
+  tell_contested_replicas(seen, plan);
   Trouble trouble{.any = !objects.blocked.empty()};
   if (objects.blocked.empty() && !plan_pods(seen, settings, context.now, plan)) trouble.any = true;
+  add_edits(std::move(objects.edits), plan);
+  plan_lost_head(seen, settings, context, plan);
   look_for_trouble(plan, context.failures, trouble);
   auto status =
       decide_status(seen, trouble, notes_about(seen, settings, context), settings, context.now);

@@ -129,8 +129,8 @@ const Case kCases[] = {
               c.spec.enableInTreeAutoscaling = true;
               c.spec.workerGroupSpecs.clear();
             }),
-     "create serviceaccounts (account), create roles (account), create services (services); "
-     "create rolebindings (binding); create pods (head)"},
+     "create serviceaccounts (account), create roles (account); create rolebindings (binding); "
+     "create services (services); create pods (head)"},
     {"UsersAccountMissing",
      edited(bare(),
             [](auto& c) {

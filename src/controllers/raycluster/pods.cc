@@ -81,7 +81,8 @@ kube::Write adopt_worker(const RayClusterSeen& seen, const ray::WorkerGroupSpec&
 }
 
 kube::Write create_worker(const RayClusterSeen& seen, const ray::WorkerGroupSpec& group,
-                          const NewWorker& worker, const Settings& settings, Time now) {
+                          const NewWorker& worker, const Settings& settings, Time now,
+                          const WorkerBackoff* backoff) {
   ray::WorkerSlot slot{.replica_index = std::max(worker.replica_index, 0),
                        .host_index = std::max(worker.host_index, 0)};
   if (worker.replica_number >= 0)
@@ -89,6 +90,9 @@ kube::Write create_worker(const RayClusterSeen& seen, const ray::WorkerGroupSpec
   auto write =
       create(kube::kPods, ray::build_worker_pod(*seen.cluster, group, slot, settings.build),
              group_lane(group.groupName));
+  if (backoff)
+    ensure(write.body, {"metadata", "annotations", ray::kAnnotationWorkerAttempt}) =
+        backoff->stamp(worker.attempt);
   write.marker = "FailedCreateWorkerPod";
   write.done_event = normal("CreatedWorkerPod", "Create",
                             fmt::format("Created worker Pod {}", created_key(write.body)));
@@ -185,8 +189,11 @@ kube::Stage head_writes(const RayClusterSeen& seen, const HeadDecision& head,
   return {};
 }
 
-kube::Stage group_writes(const RayClusterSeen& seen, const Settings& settings, Time now) {
+kube::Stage group_writes(const RayClusterSeen& seen, const Settings& settings, Time now,
+                         std::optional<Time>& next_attempt) {
   kube::Stage stage;
+  const WorkerBackoff counted(seen.spec(), now);
+  const auto* backoff = settings.cluster_gates.worker_backoff ? &counted : nullptr;
   const bool autoscaled = ray::autoscaling_enabled(seen.spec());
   for (const auto& group : seen.spec().workerGroupSpecs) {
     const auto pods = pods_of_group(seen.pods, group.groupName);
@@ -200,7 +207,8 @@ kube::Stage group_writes(const RayClusterSeen& seen, const Settings& settings, T
                                .surplus_may_go = !autoscaled || settings.random_pod_delete,
                                .index_replicas = settings.build.multi_host_indexing,
                                .trim_pending = settings.cluster_gates.trim_pending,
-                               .replace_slices = settings.cluster_gates.replace_slices};
+                               .replace_slices = settings.cluster_gates.replace_slices,
+                               .backoff = backoff};
     const bool replicas = group.numOfHosts > 1 && settings.build.multi_host_indexing;
     const auto decision =
         replicas ? decide_replicas(group, group_seen) : decide_group(group, group_seen);
@@ -209,7 +217,9 @@ kube::Stage group_writes(const RayClusterSeen& seen, const Settings& settings, T
     for (const auto& removal : decision.remove)
       stage.push_back(delete_worker(seen, group, removal));
     for (const auto& worker : decision.create)
-      stage.push_back(create_worker(seen, group, worker, settings, now));
+      stage.push_back(create_worker(seen, group, worker, settings, now, backoff));
+    if (const auto next = decision.next_attempt; next && (!next_attempt || *next < *next_attempt))
+      next_attempt = next;
   }
   if (settings.cluster_gates.delete_orphans)
     for (const auto& pod : orphaned_workers(seen)) stage.push_back(delete_orphan(*pod));

@@ -7,6 +7,7 @@
 #include "controllers/settings.h"
 #include "kube/plan.h"
 
+#include <optional>
 #include <vector>
 
 namespace manta::controllers::raycluster {
@@ -20,8 +21,10 @@ inline constexpr std::string_view kAllPodsLane = "all-pods";
 kube::Stage head_writes(const RayClusterSeen& seen, const HeadDecision& head,
                         const Settings& settings);
 
-/// Every worker group's writes. `now` goes into the names of new multi-host replicas.
-kube::Stage group_writes(const RayClusterSeen& seen, const Settings& settings, Time now);
+/// Every worker group's writes. `now` goes into the names of new multi-host replicas;
+/// `next_attempt` becomes the time at which one that has ended may be replaced, if one waits.
+kube::Stage group_writes(const RayClusterSeen& seen, const Settings& settings, Time now,
+                         std::optional<Time>& next_attempt);
 
 /// One call that deletes every Pod with these labels; nothing when all of `pods` are going already.
 kube::Stage delete_all(const RayClusterSeen& seen, const Pods& pods, std::string selector,

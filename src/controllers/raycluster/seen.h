@@ -34,9 +34,9 @@ struct RayClusterSeen {
   bool service_account = false;
   bool role = false;
   bool role_binding = false;
-  std::shared_ptr<const kube::SpecView> ingress = {};    // of our name, whoever owns it
-  bool route = false;                                    // any with our label
-  std::shared_ptr<const kube::SpecView> gcs_claim = {};  // the user's or ours
+  std::shared_ptr<const kube::SpecView> ingress = {};              // of our name, whoever owns it
+  std::vector<std::shared_ptr<const kube::MetaView>> routes = {};  // any with our label
+  std::shared_ptr<const kube::SpecView> gcs_claim = {};            // the user's or ours
   std::vector<std::shared_ptr<const kube::JobView>> cleanup_jobs = {};
   batchscheduler::GangSeen gang = {};
   mtls::LeavesSeen certificates = {};  // of a cluster with mTLS

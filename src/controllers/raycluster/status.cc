@@ -21,7 +21,10 @@ bool is_running_worker(const kube::PodView& pod) {
          pod.phase == kube::PodPhase::Running;
 }
 
-void set_endpoints(kube::StringMap& endpoints, const kube::ServiceView& service) {
+// What a port that is gone has left stays, unless the gate for edits is on. SEEN-07
+void set_endpoints(kube::StringMap& endpoints, const kube::ServiceView& service,
+                   const Settings& settings) {
+  if (settings.cluster_gates.follow_edits) endpoints.clear();
   for (const auto& port : service.ports) {
     if (port.name.empty()) continue;
     if (port.nodePort != 0)
@@ -44,12 +47,13 @@ std::optional<Front> see_front(const RayClusterSeen& seen) {
   return Front{heads.empty() ? nullptr : heads.front().get(), seen.head_services.front().get()};
 }
 
-void set_seen(ray::RayClusterStatus& status, const RayClusterSeen& seen, const Front& front) {
+void set_seen(ray::RayClusterStatus& status, const RayClusterSeen& seen, const Front& front,
+              const Settings& settings) {
   const auto& [head, service] = front;
   status.readyWorkerReplicas = count(
       seen.pods, [](const kube::PodView& pod) { return is_running_worker(pod) && pod.is_ready(); });
   status.availableWorkerReplicas = count(seen.pods, is_running_worker);
-  set_endpoints(status.endpoints, *service);
+  set_endpoints(status.endpoints, *service, settings);
   status.head.podIP = head ? head->podIP : "";
   status.head.podName = head ? head->meta.key.name : "";
   status.head.serviceIP = service->clusterIP == "None" ? status.head.podIP : service->clusterIP;
@@ -133,7 +137,7 @@ StatusDecision decide_status(const RayClusterSeen& seen, const Trouble& trouble,
                              const Settings& settings, Time now) {
   auto status = seen.cluster->status;
   if (const auto front = see_front(seen)) {
-    set_seen(status, seen, *front);
+    set_seen(status, seen, *front, settings);
     set_wanted(status, seen, settings);
     if (auto state = decide_state(seen, trouble, status.desiredWorkerReplicas)) {
       if (*state == kReady) status.reason.clear();
@@ -150,7 +154,7 @@ StatusDecision decide_status_of_refused(const RayClusterSeen& seen, const Notes&
                                         const Settings& settings, Time now) {
   auto status = seen.cluster->status;
   if (const auto front = see_front(seen); front && is_written(status)) {
-    set_seen(status, seen, *front);
+    set_seen(status, seen, *front, settings);
     status.observedGeneration = seen.cluster->meta.generation;
     if (settings.status_conditions)
       ray::set_condition(status.conditions, head_condition(front->head), now);

@@ -22,24 +22,35 @@ bool goes_before(const PodPtr& a, const PodPtr& b) {
 
 }  // namespace
 
+bool holds(const WorkerBackoff& backoff, const kube::PodView& ended, GroupDecision& out) {
+  const auto until = backoff.held_until(ended);
+  if (until && (!out.next_attempt || *until < *out.next_attempt)) out.next_attempt = until;
+  return until.has_value();
+}
+
 GroupDecision decide_group(const ray::WorkerGroupSpec& group, const GroupSeen& seen) {
   GroupDecision out;
-  for (const auto& pod : seen.pods)
-    if (!is_deleting(*pod))
-      if (auto verdict = judge_pod(*pod, ray::kNodeTypeWorker); verdict.remove)
-        out.remove.push_back({pod, PodRemoval::Cause::Unhealthy, std::move(verdict.why)});
-  if (!out.remove.empty()) return out;  // their replacements come when they have gone
+  std::int32_t attempt = 0;
+  for (const auto& pod : living(seen.pods)) {
+    auto verdict = judge_pod(*pod, ray::kNodeTypeWorker);
+    if (!verdict.remove || (seen.backoff && holds(*seen.backoff, *pod, out))) continue;
+    out.remove.push_back({pod, PodRemoval::Cause::Unhealthy, std::move(verdict.why)});
+    if (seen.backoff) attempt = std::max(attempt, seen.backoff->attempt_after(*pod));
+  }
+  // Their replacements come when they have gone; those that count their attempts, with their going.
+  if (!out.remove.empty() && !seen.backoff) return out;
 
   const auto& named = group.scaleStrategy.workersToDelete;
-  for (const auto& pod : seen.cluster)
-    if (!is_deleting(*pod) && std::ranges::find(named, pod->meta.key.name) != named.end())
+  const auto goes = [&](const PodPtr& pod) {
+    return std::ranges::find(out.remove, pod, &PodRemoval::pod) != out.remove.end();
+  };
+  for (const auto& pod : living(seen.cluster))
+    if (!goes(pod) && std::ranges::find(named, pod->meta.key.name) != named.end())
       out.remove.push_back({pod, PodRemoval::Cause::Named, "named in workersToDelete"});
 
   Pods running;
-  for (const auto& pod : seen.pods)
-    if (!is_deleting(*pod) &&
-        std::ranges::none_of(out.remove, [&](const auto& r) { return r.pod == pod; }))
-      running.push_back(pod);
+  for (const auto& pod : living(seen.pods))
+    if (!goes(pod)) running.push_back(pod);
 
   const auto missing = static_cast<std::int64_t>(ray::desired_pods(group)) -
                        static_cast<std::int64_t>(running.size());
@@ -49,7 +60,8 @@ GroupDecision decide_group(const ray::WorkerGroupSpec& group, const GroupSeen& s
     for (std::int64_t made = 0, index = 0; made < missing; ++made) {
       while (used.contains(static_cast<std::int32_t>(index))) ++index;
       out.create.push_back(
-          {.replica_index = seen.index_replicas ? static_cast<std::int32_t>(index) : -1});
+          {.replica_index = seen.index_replicas ? static_cast<std::int32_t>(index) : -1,
+           .attempt = attempt});
       ++index;
     }
   } else if (missing < 0 && (seen.surplus_may_go || seen.trim_pending)) {

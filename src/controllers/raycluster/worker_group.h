@@ -2,8 +2,10 @@
 #pragma once
 
 #include "controllers/raycluster/seen.h"
+#include "controllers/raycluster/worker_backoff.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@ struct GroupSeen {
   bool index_replicas = true;   // gate RayMultiHostIndexing
   bool trim_pending = false;    // gate RayClusterTrimPending, AS-04
   bool replace_slices = false;  // gate RayClusterReplaceSlices, MH-04
+  const WorkerBackoff* backoff = nullptr;  // with gate RayClusterWorkerBackoff, RC-10
 };
 
 struct PodRemoval {
@@ -29,6 +32,7 @@ struct NewWorker {
   std::int32_t replica_index = -1;  // -1: no label
   std::int32_t host_index = -1;
   std::int32_t replica_number = -1;  // Pods of one new replica share it; its name comes from there
+  std::int32_t attempt = 0;          // with a back-off: how many before it have ended in a row
 };
 
 /// A Pod that belongs to no replica yet gets its place in one.
@@ -43,7 +47,12 @@ struct GroupDecision {
   std::vector<PodRemoval> remove = {};
   std::vector<NewWorker> create = {};
   std::vector<Adoption> adopt = {};
+  /// When the next Pod that has ended may be replaced.
+  std::optional<Time> next_attempt = {};
 };
+
+/// Whether a Pod that has ended stays for now; then the decision says until when.
+bool holds(const WorkerBackoff& backoff, const kube::PodView& ended, GroupDecision& out);
 
 /// Pods being deleted no longer count: on a lost node they stay for ever. RC-05. Among those that
 /// live the one that serves least goes first, then the youngest, then the one with the highest

@@ -102,17 +102,26 @@ GroupDecision decide_replicas(const ray::WorkerGroupSpec& group, const GroupSeen
     return out;
   }
   std::vector<Replica> valid;
+  std::vector<Replica> held;
+  std::int32_t attempt = 0;
   for (auto& [name, replica] : replicas) {
     std::string why;
     if (replica.going()) continue;
-    if (replica.broken(hosts))
+    if (replica.broken(hosts)) {
       remove(out, replica, "cleanup of incomplete multi-host group");
-    else if (replica.unhealthy(why))
+    } else if (const auto* ended = replica.unhealthy(why)) {
+      const bool named = replica.has_any(group.scaleStrategy.workersToDelete);
+      if (seen.backoff && !named && holds(*seen.backoff, *ended, out)) {
+        held.push_back(std::move(replica));
+        continue;
+      }
+      if (seen.backoff) attempt = std::max(attempt, seen.backoff->attempt_after(*ended));
       remove(out, replica, why);
-    else if (replica.has_any(group.scaleStrategy.workersToDelete))
+    } else if (replica.has_any(group.scaleStrategy.workersToDelete)) {
       remove(out, replica, "autoscaler scale-down request");
-    else
+    } else {
       valid.push_back(std::move(replica));
+    }
   }
 
   if (seen.replace_slices && out.remove.empty()) {
@@ -126,16 +135,19 @@ GroupDecision decide_replicas(const ray::WorkerGroupSpec& group, const GroupSeen
   }
 
   const auto wanted = static_cast<std::size_t>(ray::desired_pods(group)) / hosts;
-  if (valid.size() < wanted) {
+  const auto taken = valid.size() + held.size();  // the place of one that is held is not free
+  if (taken < wanted) {
     std::set<std::int32_t> used;
-    for (const auto& replica : valid) used.insert(replica.index());
+    for (const auto* there : {&valid, &held})
+      for (const auto& replica : *there) used.insert(replica.index());
     std::int32_t index = 0;
-    for (std::size_t made = 0; made < wanted - valid.size(); ++made, ++index) {
+    for (std::size_t made = 0; made < wanted - taken; ++made, ++index) {
       while (used.contains(index)) ++index;
       for (std::size_t host = 0; host < hosts; ++host)
         out.create.push_back({.replica_index = index,
                               .host_index = static_cast<std::int32_t>(host),
-                              .replica_number = static_cast<std::int32_t>(made)});
+                              .replica_number = static_cast<std::int32_t>(made),
+                              .attempt = attempt});
     }
   } else if (valid.size() > wanted && seen.surplus_may_go) {
     // The highest indices go, so that those left stay dense.

@@ -122,15 +122,6 @@
   - networking.k8s.io
   resources:
   - ingresses
-  verbs:
-  - create
-  - get
-  - list
-  - update
-  - watch
-- apiGroups:
-  - networking.k8s.io
-  resources:
   - networkpolicies
   verbs:
   - create
@@ -210,9 +201,18 @@
   - routes
   verbs:
   - create
+  - delete
   - get
   - list
   - watch
+{{- if include "kuberay-operator.gateEnabled" (dict "root" . "gate" "RayClusterReplaceLostHead") }}
+- apiGroups:
+  - ''
+  resources:
+  - nodes
+  verbs:
+  - get
+{{- end }}
 {{- if include "kuberay-operator.gateEnabled" (dict "root" . "gate" "KubernetesWAS") }}
 - apiGroups:
   - scheduling.k8s.io
