@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Writes the Grafana dashboards in deploy/grafana from dashboards.yaml there.
+"""Writes the Grafana dashboards in deploy/grafana from dashboards.yaml and ray-dashboards.yaml there.
 
   tools/gen_dashboards.py            write
   tools/gen_dashboards.py --check    exit 1, naming the files, when one is not what would be written
 """
 import json
+import re
 
 import yaml
 
 from generated import TOP, write_or_check
 
 FOLDER = TOP / "deploy/grafana"
+SOURCES = ("dashboards.yaml", "ray-dashboards.yaml")
 PROMETHEUS = {"type": "prometheus", "uid": "${datasource}"}
 PANEL_HEIGHT = 8
 WIDTH = 24
@@ -22,6 +24,14 @@ def queries_of(panel):
         for quantile in panel.get("quantiles", [None]):
             shown = "" if quantile is None else f"{quantile:.2f}"
             yield expr.replace("QUANTILE", shown), legend.replace("QUANTILE", f"p{float(quantile or 0) * 100:.0f}")
+
+
+def with_macros(d):
+    """@X in a query is macro X of its dashboard."""
+    for panel in (p for row in d["rows"] for p in row["panels"]):
+        panel["queries"] = {re.sub(r"@(\w+)", lambda m: d["macros"][m[1]], expr): legend
+                            for expr, legend in panel["queries"].items()} if "macros" in d else panel["queries"]
+    return d
 
 
 def variable(v):
@@ -81,7 +91,7 @@ def dashboard(d):
     for i, row in enumerate(d["rows"]):
         collapsed = row.get("collapsed", False)
         inside, end = place(row["panels"], y + 1)
-        panels.append({"id": 100 + i, "type": "row", "title": row["title"], "collapsed": collapsed,
+        panels.append({"id": 1000 + i, "type": "row", "title": row["title"], "collapsed": collapsed,
                        "gridPos": {"x": 0, "y": y, "w": WIDTH, "h": 1}, "panels": inside if collapsed else []})
         panels += [] if collapsed else inside
         y = y + 1 if collapsed else end
@@ -92,8 +102,8 @@ def dashboard(d):
 
 
 def wanted():
-    return {FOLDER / d["file"]: json.dumps(dashboard(d), indent=1) + "\n"
-            for d in yaml.safe_load((FOLDER / "dashboards.yaml").read_text())}
+    return {FOLDER / d["file"]: json.dumps(dashboard(with_macros(d)), indent=1) + "\n"
+            for source in SOURCES for d in yaml.safe_load((FOLDER / source).read_text())}
 
 
 if __name__ == "__main__":

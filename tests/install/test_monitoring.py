@@ -1,9 +1,14 @@
 """Dashboards and rules: Prometheus understands every query, and a live operator answers those about itself."""
+import http.server
 import json
 import re
+import socket
 import subprocess
+import threading
 import time
+import urllib.error
 import urllib.parse
+import urllib.request
 
 import pytest
 import yaml
@@ -14,7 +19,7 @@ from rights import grant, ray_cluster
 DASHBOARDS = sorted((DEPLOY / "grafana").glob("*.json"))
 RULES = sorted((DEPLOY / "prometheus/rules").glob("*.yaml"))
 # What Grafana puts in place of a variable where a dashboard is open.
-VARIABLES = {"$__rate_interval": "1m", "$interval": "1m", "$job": "operator"}
+VARIABLES = {"$__rate_interval": "1m", "$__range": "30m", "$interval": "1m", "$job": "operator"}
 # Series of others: the API server for clients, kube-state-metrics.
 NOT_OURS = re.compile(r"\b(grpc_server_|kube_pod_)")
 
@@ -68,7 +73,7 @@ def test_panels_are_placed_and_named_once(path):
         assert 0 <= grid["x"] and grid["x"] + grid["w"] <= 24
         names = {v["name"] for v in dashboard["templating"]["list"]}
         for target in panel.get("targets", []):
-            assert set(re.findall(r"\$(\w+)", target["expr"])) <= names | {"__rate_interval"}
+            assert set(re.findall(r"\$(\w+)", target["expr"])) <= names | {"__rate_interval", "__range"}
 
 
 @pytest.mark.parametrize("path", DASHBOARDS, ids=lambda p: p.stem)
@@ -202,6 +207,123 @@ def test_prometheus_evaluates_every_rule(prometheus, path):
     for group in groups(path)["groups"]:
         for rule in group["rules"]:
             prometheus(rule["expr"])
+
+
+# --- a Ray of our own making -------------------------------------------------------------------------
+
+RAY_DASHBOARDS = [path for path in DASHBOARDS if path.name.endswith("_grafana_dashboard.json")]
+SELECTOR = re.compile(r"\b((?:ray|autoscaler)_\w+)\{([^}]*)\}")
+MATCHER = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
+
+
+def matching(op, pattern):
+    """A label's value that the matcher takes."""
+    if op == "=":
+        return pattern
+    wanted = pattern.split("|")[0].replace(".*", "")
+    return wanted if op == "=~" and wanted else "x"
+
+
+def series_of(exprs):
+    """{metric: [labels]}: for every selector of the expressions a series that it finds, with all labels that any of
+    them groups or joins by."""
+    found, labels = {}, {}
+    for expr in exprs:
+        grouped = {name for group in re.findall(r"\b(?:by|on|group_left) ?\(([^)]*)\)", expr)
+                   for name in re.split(r"[ ,]+", group) if name}
+        for metric, matchers in SELECTOR.findall(expr):
+            exact = {name: matching(op, pattern) for name, op, pattern in MATCHER.findall(matchers)}
+            found.setdefault(metric, []).append(exact)
+            labels.setdefault(metric, set()).update(exact, grouped)
+    out = {}
+    for metric, wanted in found.items():
+        for exact in wanted:
+            full = {name: "x" for name in labels[metric] - {"le"}} | exact
+            # An empty label is none; a bucket needs its bound.
+            full = {name: value for name, value in full.items() if value and name != "le"}
+            for bound in (["1", "+Inf"] if metric.endswith("_bucket") else [None]):
+                series = {**full, **({"le": bound} if bound else {})}
+                if series not in out.setdefault(metric, []):
+                    out[metric].append(series)
+    return out
+
+
+@pytest.fixture(scope="module")
+def ray_prometheus(tmp_path_factory):
+    """Asks a Prometheus that scrapes what the Ray dashboards ask for, every number growing."""
+    folder = tmp_path_factory.mktemp("ray-prometheus")
+    series = series_of(e for path in RAY_DASHBOARDS for es in queries(path).values() for e in es)
+    began = time.monotonic()
+
+    class Exporter(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            number = 1 + 10 * (time.monotonic() - began)
+            lines = [f"{metric}{{{','.join(f'{n}={json.dumps(v)}' for n, v in sorted(one.items()))}}} {number}"
+                     for metric, several in series.items() for one in several]
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")
+            self.end_headers()
+            self.wfile.write(("\n".join(lines) + "\n").encode())
+
+        def log_message(self, *_):
+            pass
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Exporter)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (folder / "config.yaml").write_text(yaml.safe_dump({
+        "global": {"scrape_interval": "1s"}, "scrape_configs": [{"job_name": "ray", "honor_labels": True, "static_configs": [
+            {"targets": [f"127.0.0.1:{server.server_port}"]}]}]}))
+    with open(folder / "log", "w") as log:
+        process = subprocess.Popen(["prometheus", f"--config.file={folder}/config.yaml", f"--storage.tsdb.path={folder}/data",
+                                    f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn"], stdout=log, stderr=log)
+
+    def ask(expr):
+        url = f"http://127.0.0.1:{port}/api/v1/query?" + urllib.parse.urlencode({"query": expr})
+        try:
+            with urllib.request.urlopen(url) as answer:
+                return json.load(answer)["data"]["result"]
+        except urllib.error.HTTPError as refused:
+            raise AssertionError(f"{expr}: {refused.read().decode()}") from None
+    try:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and process.poll() is None:
+            try:
+                if ask("count_over_time(up[1m]) > 3"):
+                    break
+            except OSError:
+                pass  # not up yet
+            time.sleep(0.2)
+        else:
+            raise AssertionError((folder / "log").read_text())
+        yield ask
+    finally:
+        process.terminate()
+        process.wait(40)
+        server.shutdown()
+
+
+# Its subquery looks at whole minutes, of which none has passed.
+MINUTES = "Peak Tokens Per Second Per Model Last 24 Hours"
+
+
+@pytest.mark.skipif(not (TOOLS / "prometheus").exists(), reason="no prometheus (tools/setup.sh fetches it)")
+@pytest.mark.parametrize("path", RAY_DASHBOARDS, ids=lambda p: p.stem)
+def test_prometheus_answers_every_query_of_ray(ray_prometheus, path):
+    silent = [f"{title}: {expr}" for title, exprs in queries(path).items() for expr in exprs
+              if not ray_prometheus(expr) and title != MINUTES]
+    assert not silent, "no samples:\n" + "\n".join(silent)
+
+
+def test_ray_dashboards_are_the_seven_that_ray_makes():
+    """Panels by dashboard, as a Ray head makes them; links and bookmarks go by uid."""
+    found = {}
+    for path in RAY_DASHBOARDS:
+        dashboard = json.loads(path.read_text())
+        found[dashboard["uid"]] = sum(p["type"] != "row" for p in panels(dashboard))
+    assert found == {"rayDefaultDashboard": 41, "rayDataDashboard": 85, "rayDataLlmDashboard": 12, "rayServeDashboard": 22,
+                     "rayServeDeploymentDashboard": 15, "rayServeLlmDashboard": 44, "rayTrainDashboard": 15}
 
 
 # --- install.sh --------------------------------------------------------------------------------------
