@@ -148,6 +148,21 @@ TEST(RayJob, ARestartedOperatorFollowsItOn) {
   EXPECT_EQ(world.ray().submissions().size(), 1u);
 }
 
+// Found by rayjob_leak_test: a cluster that may make no other head left its workers as they were.
+TEST(RayJob, ItsWorkersGoByARuleThoughItsHeadIsLost) {
+  World world;
+  auto job = job_with(
+      "  submissionMode: SidecarMode\n  deletionStrategy:\n    deletionRules:\n"
+      "    - {policy: DeleteWorkers, condition: {jobDeploymentStatus: Failed}}\n");
+  job.replace(job.find("  shutdownAfterJobFinishes: true\n"), 33, "");
+  world.apply(job).run_until(ray_job_is("j", "RUNNING"));
+  const auto cluster = world.cluster_of("j");
+  world.run_until(cluster_is(cluster, "ready")).pass(10s);
+  world.remove("Pod", world.head(cluster)).run_until(job_is("j", "Failed")).settle();
+  EXPECT_TRUE(world.workers(cluster).empty());
+  EXPECT_TRUE(world.mirror().find("RayCluster", cluster));
+}
+
 TEST(RayJob, DeletedInMidRunTakesEverythingAlong) {
   World world;
   const auto before = world.picture();

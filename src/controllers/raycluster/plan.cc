@@ -75,6 +75,8 @@ bool plan_pods(const RayClusterSeen& seen, const Settings& settings, Time now, P
     std::optional<Time> next_attempt;
     plan.stages.push_back(group_writes(seen, settings, now, next_attempt));
     if (next_attempt) look_again_within(plan, *next_attempt - now);
+  } else {
+    plan.stages.push_back(sleeping_group_writes(seen));
   }
   plan.stages.push_back(std::move(upgrades));  // a note on the head, which nothing waits for
   return !hold_new_pods(seen, settings, plan);

@@ -189,6 +189,16 @@ kube::Stage head_writes(const RayClusterSeen& seen, const HeadDecision& head,
   return {};
 }
 
+kube::Stage sleeping_group_writes(const RayClusterSeen& seen) {
+  kube::Stage stage;
+  for (const auto& group : seen.spec().workerGroupSpecs)
+    if (ray::is_true(group.suspend))
+      for (auto& write :
+           suspended_group_writes(seen, group, pods_of_group(seen.pods, group.groupName)))
+        stage.push_back(std::move(write));
+  return stage;
+}
+
 kube::Stage group_writes(const RayClusterSeen& seen, const Settings& settings, Time now,
                          std::optional<Time>& next_attempt) {
   kube::Stage stage;

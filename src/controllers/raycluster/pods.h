@@ -26,6 +26,9 @@ kube::Stage head_writes(const RayClusterSeen& seen, const HeadDecision& head,
 kube::Stage group_writes(const RayClusterSeen& seen, const Settings& settings, Time now,
                          std::optional<Time>& next_attempt);
 
+/// Those of suspended groups alone, which need no head to go.
+kube::Stage sleeping_group_writes(const RayClusterSeen& seen);
+
 /// One call that deletes every Pod with these labels; nothing when all of `pods` are going already.
 kube::Stage delete_all(const RayClusterSeen& seen, const Pods& pods, std::string selector,
                        std::string_view lane);
