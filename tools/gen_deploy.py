@@ -56,6 +56,7 @@ def dump(value):
 CONDITIONS = {  # when the chart has the rules of calls.yaml's `conditional`
     "RayClusterReplaceLostHead":
         'include "kuberay-operator.gateEnabled" (dict "root" . "gate" "RayClusterReplaceLostHead")',
+    "RayJobKeepLog": 'include "kuberay-operator.gateEnabled" (dict "root" . "gate" "RayJobKeepLog")',
     "KubernetesWAS": 'include "kuberay-operator.gateEnabled" (dict "root" . "gate" "KubernetesWAS")',
     "volcano": 'include "kuberay-operator.usesScheduler" (dict "root" . "name" "volcano")',
     "scheduler-plugins": 'include "kuberay-operator.usesScheduler" (dict "root" . "name" "scheduler-plugins")',

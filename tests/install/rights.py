@@ -27,7 +27,8 @@ RIGHTS = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBi
 # Everything at once: each scenario starts the operator with other flags.
 EVERY_SCHEDULER = {"batchScheduler": {"enabled": True}, "featureGates": [{"name": "KubernetesWAS", "enabled": True},
                                                                          {"name": "RayClusterReplaceLostHead",
-                                                                          "enabled": True}]}
+                                                                          "enabled": True},
+                                                                         {"name": "RayJobKeepLog", "enabled": True}]}
 # The lab's API server does not serve this group.
 UNSERVED = {"scheduling.k8s.io"}
 

@@ -213,6 +213,15 @@
   verbs:
   - get
 {{- end }}
+{{- if include "kuberay-operator.gateEnabled" (dict "root" . "gate" "RayJobKeepLog") }}
+- apiGroups:
+  - ''
+  resources:
+  - configmaps
+  verbs:
+  - create
+  - get
+{{- end }}
 {{- if include "kuberay-operator.gateEnabled" (dict "root" . "gate" "KubernetesWAS") }}
 - apiGroups:
   - scheduling.k8s.io
