@@ -55,6 +55,7 @@ struct ServiceGates {
   bool tell_drift = false;            // RS-23
   bool inherit_service_meta = false;  // RS-27
   bool fresh_status = false;          // SEEN-33
+  bool delete_idle = false;           // RS-25
 };
 
 /// The administrator's rule for a RayJob whose own deletionStrategy says nothing of its end. RJ-12

@@ -66,6 +66,7 @@ constexpr Gate kGates[] = {
     {"RayServiceTellDrift", false, Stage::Ours},
     {"RayServiceInheritServiceMeta", false, Stage::Ours},
     {"RayServiceFreshStatus", false, Stage::Ours},
+    {"RayServiceDeleteIdle", false, Stage::Ours},
 };
 
 std::string_view trim(std::string_view text) {
@@ -160,7 +161,8 @@ void apply_gates(const Gates& gates, controllers::Settings& settings) {
                             .revive = on("RayServiceRevive"),
                             .tell_drift = on("RayServiceTellDrift"),
                             .inherit_service_meta = on("RayServiceInheritServiceMeta"),
-                            .fresh_status = on("RayServiceFreshStatus")};
+                            .fresh_status = on("RayServiceFreshStatus"),
+                            .delete_idle = on("RayServiceDeleteIdle")};
   settings.build.scoped_autoscaler_role = on("RayClusterScopedAutoscalerRole");
   settings.build.stable_selectors = on("RayClusterStableSelectors");
   settings.build.http_probes = on("RayClusterHttpProbes");

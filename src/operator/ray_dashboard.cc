@@ -1,6 +1,7 @@
 #include "operator/ray_dashboard.h"
 
 #include "operator/log_tail.h"
+#include "operator/serve_load.h"
 
 #include <fmt/format.h>
 
@@ -93,6 +94,7 @@ Task<Result<Json>> RayDashboard::call(std::string target, Json request) {
   if (op == "serve-details") co_return co_await serve_details(std::move(request));
   if (op == "update-serve") co_return co_await update_serve(std::move(request));
   if (op == "serve-health") co_return co_await serve_health(std::move(request));
+  if (op == "serve-ongoing") co_return co_await serve_ongoing(std::move(request));
   co_return failed(ErrorCode::BadRequest, fmt::format("{} knows no operation {}", target, op));
 }
 
@@ -195,6 +197,24 @@ Task<Result<Json>> RayDashboard::update_serve(Json request) {
 Task<Result<Json>> RayDashboard::serve_health(Json request) {
   auto response = co_await send(request, request_for("GET", "/-/healthz"));
   co_return JsonObject{{"healthy", response && response->status == 200}};
+}
+
+Task<Result<Json>> RayDashboard::serve_ongoing(Json request) {
+  std::optional<std::int64_t> sum;
+  for (const auto& proxy : array_at(request, {"proxies"})) {
+    const Json one{{"namespace", text(request, "namespace")},
+                   {"port", int_at(request, {"port"})},
+                   {"pod", text(proxy, "pod")},
+                   {"host", text(proxy, "host")}};
+    auto response = co_await send(one, request_for("GET", "/metrics"));
+    if (!response) co_return std::unexpected(response.error().in("asking Serve's metrics"));
+    if (!is_success(*response)) co_return refused("asking Serve's metrics", *response);
+    if (const auto ongoing = ongoing_requests(response->body)) sum = sum.value_or(0) + *ongoing;
+  }
+  if (!sum)
+    co_return failed(ErrorCode::NotFound,
+                     "asking Serve's metrics: no proxy tells what it has not answered yet");
+  co_return JsonObject{{"ongoing", *sum}};
 }
 
 }  // namespace manta::operator_

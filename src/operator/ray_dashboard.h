@@ -2,11 +2,13 @@
 //
 // Requests are JSON objects:
 //   op         job-info | job-log | submit-job | stop-job | serve-details | update-serve |
-//              serve-health
+//              serve-health | serve-ongoing
 //   host       "<service>.<ns>.svc.<domain>:<port>" (serve-health: "<Pod address>:<port>")
 //   namespace, service     for the API server's proxy (serve-health: namespace, pod, port)
 //   secret     name of the Secret with the cluster's token, where it has one
 //   job_id     of the job operations; `job` is submit-job's body, `config` update-serve's
+//   proxies    of serve-ongoing: [{"pod", "host"}], each with metrics; answered {"ongoing": N}, the
+//              requests that they have not answered yet. All must say, and one must know of Serve
 // Answers are the dashboard's bodies; job-log's has the end of the log only. NotFound: Ray does not
 // know the job. Source: spec/04 §6.
 #pragma once
@@ -47,6 +49,7 @@ class RayDashboard final : public kube::Outside {
   Task<Result<Json>> serve_details(Json request);
   Task<Result<Json>> update_serve(Json request);
   Task<Result<Json>> serve_health(Json request);
+  Task<Result<Json>> serve_ongoing(Json request);
 
   HttpFetch fetch_;
   kube::Api& api_;

@@ -132,6 +132,26 @@ TEST(RayDashboard, StoppedIsStopped) {
   EXPECT_EQ(setup.there.asked, "POST h:1/api/jobs/id/stop");
 }
 
+// RS-25
+TEST(RayDashboard, AddsUpWhatProxiesHaveNotAnswered) {
+  constexpr const char* kProxies =
+      R"(,"port":8080,"proxies":[{"pod":"a","host":"10.0.0.1:8080"},{"pod":"b","host":"10.0.0.2:8080"}])";
+  Desk desk;
+  desk.there.answer.body = "ray_serve_num_ongoing_http_requests{} 2.0\n";
+  auto answer = desk.ask("serve-ongoing", kProxies);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(int_at(*answer, {"ongoing"}), 4);
+  EXPECT_EQ(desk.there.asked, "GET 10.0.0.2:8080/metrics");
+  desk.there.answer.body = "ray_node_mem_used 1\n";
+  EXPECT_EQ(desk.ask("serve-ongoing", kProxies).error().code, ErrorCode::NotFound);
+  desk.there.answer.status = 500;
+  EXPECT_FALSE(desk.ask("serve-ongoing", kProxies));
+  Desk proxied(true);
+  proxied.there.answer.body = "ray_serve_num_ongoing_http_requests 0\n";
+  EXPECT_EQ(int_at(*proxied.ask("serve-ongoing", kProxies), {"ongoing"}, -1), 0);
+  EXPECT_EQ(proxied.there.asked, "GET /api/v1/namespaces/ns/pods/b:8080/proxy/metrics");
+}
+
 TEST(RayDashboard, UnknownOperationIsRefused) {
   Desk setup;
   EXPECT_EQ(setup.ask("dance").error().code, ErrorCode::BadRequest);

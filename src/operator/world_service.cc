@@ -46,6 +46,17 @@ void see_slices(const World& world, RayServiceSeen& seen) {
     if (cluster->serve_service) add(cluster->serve_service->meta.key.name);
 }
 
+void see_dropped(const World& world, RayServiceSeen& seen) {
+  const auto& status = seen.service->status;
+  for (const auto& cluster : seen.clusters) {
+    const auto& [namespace_, name] = cluster->meta.key;
+    if (name == status.activeServiceStatus.rayClusterName ||
+        name == status.pendingServiceStatus.rayClusterName)
+      continue;
+    seen.dropped_pods[name] = world.pods.labelled(namespace_, ray::kLabelCluster, name);
+  }
+}
+
 }  // namespace
 
 std::optional<RayServiceSeen> see_ray_service(const World& world, const kube::ObjectKey& key) {
@@ -60,6 +71,7 @@ std::optional<RayServiceSeen> see_ray_service(const World& world, const kube::Ob
   seen.pending = see_cluster(world, in_namespace(status.pendingServiceStatus.rayClusterName));
   for (auto& cluster : world.clusters.labelled(key.namespace_, ray::kLabelOriginCrName, key.name))
     if (made_for_service(cluster->meta)) seen.clusters.push_back(std::move(cluster));
+  see_dropped(world, seen);
   for (auto& owned : world.services.labelled(key.namespace_, ray::kLabelOriginCrName, key.name))
     if (made_for_service(owned->meta)) seen.services.push_back(std::move(owned));
   seen.head_service = world.services.get(in_namespace(ray::default_head_service_name(key.name)));

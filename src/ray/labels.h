@@ -66,6 +66,8 @@ inline constexpr std::string_view kAnnotationNumWorkerGroups = "ray.io/num-worke
 inline constexpr std::string_view kAnnotationVersion = "ray.io/kuberay-version";
 inline constexpr std::string_view kAnnotationRecreateHash = "ray.io/upgrade-strategy-recreate-hash";
 inline constexpr std::string_view kAnnotationInitializingTimeout = "ray.io/initializing-timeout";
+/// Ours: since when a RayService's cluster has not been needed (RFC 3339).
+inline constexpr std::string_view kAnnotationDroppedSince = "ray.io/dropped-since";
 inline constexpr std::string_view kAnnotationCronJobTimestamp =
     "ray.io/cronjob-scheduled-timestamp";
 inline constexpr std::string_view kAnnotationIngressClass = "kubernetes.io/ingress.class";

@@ -41,6 +41,11 @@ Task<Result<Json>> ServeDouble::call(std::string target, Json request) {
     const bool sick = unhealthy.contains(std::string(string_at(request, {"pod"})));
     co_return JsonObject{{"healthy", proxies_healthy && !sick}};
   }
+  if (op == "serve-ongoing") {
+    co_await sleep(*loop_, 5ms);
+    if (!ongoing) co_return failed(ErrorCode::NotFound, "no proxy tells");
+    co_return JsonObject{{"ongoing", *ongoing}};
+  }
   if (op != "serve-details" && op != "update-serve")
     co_return co_await rest_.call(std::move(target), std::move(request));
   ++questions_;

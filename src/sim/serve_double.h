@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -40,6 +41,8 @@ class ServeDouble final : public kube::Outside {
   /// Of the Serve proxies; by Pod name.
   bool proxies_healthy = true;
   std::set<std::string> unhealthy = {};
+  /// Requests that proxies have not answered yet, as their metrics say; absent: they do not.
+  std::optional<int> ongoing = {};
   /// Forgets what runs, as a cluster does whose GCS starts anew.
   void forget(const std::string& head) { running_.erase(head); }
   /// With fault tolerance a new head still knows it.

@@ -112,17 +112,46 @@ TEST(RayServiceCase, RS_04_ANamedHeadServiceIsRefused) {
   world.settle();
 }
 
-TEST(RayServiceCase, RS_05_TheServiceKeepsItsAddressWhenItTurns) {
-  ServiceWorld world({.environment = {{"ENABLE_RAY_HEAD_CLUSTER_IP_SERVICE", "true"}}});
-  world.deploy(kService);
+TEST(RayServiceCase, RS_05_AnAddressIsKeptThoughTheNewServiceWouldHaveNone) {
+  ServiceWorld world;
+  std::string yaml = kService;
+  yaml.replace(yaml.find("    headGroupSpec:\n"), 19,
+               "    headGroupSpec:\n      serviceType: NodePort\n");
+  world.deploy(yaml);
   const auto address =
       std::string(string_at(world.get("Service", "s-head-svc"), {"spec", "clusterIP"}));
   ASSERT_FALSE(address.empty());
+  ASSERT_NE(address, "None");
   const auto old = world.active();
-  world.set_image("two").run_until(active_is_not(world, old));
+  world.patch("RayService", "s", "{spec: {rayClusterConfig: {headGroupSpec: {serviceType: null}}}}")
+      .run_until(active_is_not(world, old));
+  EXPECT_EQ(string_at(world.get("Service", world.active() + "-head-svc"), {"spec", "clusterIP"}),
+            "None");
+  const auto& turned = world.get("Service", "s-head-svc");
   EXPECT_EQ(world.behind("s-head-svc"), world.active());
-  EXPECT_EQ(string_at(world.get("Service", "s-head-svc"), {"spec", "clusterIP"}), address);
+  EXPECT_EQ(string_at(turned, {"spec", "clusterIP"}), address);
+  EXPECT_EQ(string_at(turned, {"spec", "type"}), "ClusterIP");
   world.settle();
+}
+
+// What the user took out of his template goes with the next cluster.
+TEST(RayServiceCase, RS_05_OfTheOldServiceOnlyTheAddressStays) {
+  ServiceWorld world;
+  world.deploy(service_with(
+      "  serveService: {spec: {type: NodePort, sessionAffinity: ClientIP, ports: [{name: serve, "
+      "port: 80, targetPort: 8000}]}}\n"));
+  const auto address =
+      std::string(string_at(world.get("Service", "s-serve-svc"), {"spec", "clusterIP"}));
+  const auto old = world.active();
+  world.patch("RayService", "s", "{spec: {serveService: null}}").pass(1min);
+  EXPECT_EQ(string_at(world.get("Service", "s-serve-svc"), {"spec", "type"}), "NodePort")
+      << "not before another cluster serves";
+  world.set_image("two").run_until(active_is_not(world, old)).settle();
+  const auto& service = world.get("Service", "s-serve-svc");
+  EXPECT_EQ(string_at(service, {"spec", "clusterIP"}), address);
+  EXPECT_EQ(string_at(service, {"spec", "type"}), "ClusterIP");
+  EXPECT_EQ(string_at(service, {"spec", "sessionAffinity"}), "None");
+  EXPECT_EQ(int_at(array_at(service, {"spec", "ports"}).at(0), {"port"}), 8000);
 }
 
 TEST(RayServiceCase, RS_07_AnotherOperatorVersionScalesNothing) {
@@ -305,14 +334,35 @@ TEST(RayServiceCase, RS_18_TheHeadJoinsTheServiceOnlyWhenItsProxyAnswers) {
   world.settle();
 }
 
+TEST(RayServiceCase, RS_18_AnExcludedHeadIsNeverInTheService) {
+  ServiceWorld world;
+  bool ever = false;
+  world.mirror().listen([&](const Change& change) {
+    const auto& object = change.newest();
+    if (string_at(object, {"kind"}) == "Pod" && label_of(object, "ray.io/node-type") == "head")
+      ever |= label_of(object, "ray.io/serve") != "false";
+  });
+  world.deploy(service_with("  excludeHeadPodFromServeSvc: true\n"));
+  const auto old = world.active();
+  world.set_image("two").run_until(active_is_not(world, old)).settle();
+  EXPECT_FALSE(ever);
+}
+
 TEST(RayServiceCase, RS_19_AHeadThatRestartsWithFaultToleranceNeedsNothing) {
   ServiceWorld world;
   world.serve().fault_tolerant = true;
   world.deploy(kService);
   const auto cluster = world.active();
+  std::int64_t fewest = 100;
+  world.mirror().listen([&](const Change&) {
+    if (const auto* found = world.mirror().find("RayService", "s"))
+      fewest = std::min(fewest, int_at(*found, {"status", "numServeEndpoints"}));
+  });
   world.kubelet().fail(world.head(cluster));
   world.run_until({"a new head", [&](const World& w) { return !w.head(cluster).empty(); }});
   world.pass(2min).settle();
+  EXPECT_EQ(fewest, 1) << "the worker's endpoint stays";
+  EXPECT_EQ(int_at(world.service(), {"status", "numServeEndpoints"}), 2);
   EXPECT_EQ(world.active(), cluster);
   EXPECT_EQ(world.mirror().created("RayCluster"), 1);
   EXPECT_EQ(world.serve().sent().size(), 1u);
@@ -351,12 +401,44 @@ TEST(RayServiceCase, RS_23_WithStrategyNoneAnImageChangesNothing) {
               HasSubstr("upgradeStrategy leaves that as it is"));
 }
 
+TEST(RayServiceCase, RS_25_WithTheGateTheOldClusterGoesWhenItHasAnsweredEverything) {
+  ServiceWorld world({.feature_gates = "RayServiceDeleteIdle=true"});
+  world.serve().ongoing = 3;
+  world.deploy(kService);
+  const auto old = world.active();
+  world.set_image("two").run_until(active_is_not(world, old));
+  EXPECT_EQ(world.behind("s-serve-svc"), world.active()) << "first nobody is sent there any more";
+  world.pass(35s);
+  EXPECT_THAT(world.clusters(), Contains(old)) << "requests are in flight";
+  world.serve().ongoing = 0;
+  world.pass(7s);
+  EXPECT_THAT(world.clusters(), ElementsAre(world.active()));
+  world.settle();
+}
+
+TEST(RayServiceCase, RS_25_TheDelayHoldsWhateverIsInFlight) {
+  for (const auto ongoing : {std::optional(3), std::optional<int>()}) {
+    ServiceWorld world({.feature_gates = "RayServiceDeleteIdle=true"});
+    world.serve().ongoing = ongoing;
+    world.deploy(kService);
+    const auto old = world.active();
+    world.set_image("two").run_until(active_is_not(world, old)).pass(57s);
+    EXPECT_THAT(world.clusters(), Contains(old));
+    world.pass(6s);
+    EXPECT_THAT(world.clusters(), Not(Contains(old)));
+    world.settle();
+  }
+}
+
 TEST(RayServiceCase, RS_27_WithTheGateTheHeadServiceInheritsWhatUsersGave) {
   ServiceWorld world({.feature_gates = "RayServiceInheritServiceMeta=true"});
   auto yaml = service_with("");
   yaml.replace(yaml.find("    rayVersion:"), 15,
                "    headServiceAnnotations: {example.com/dns: head}\n    rayVersion:");
+  yaml.replace(yaml.find("    headGroupSpec:\n"), 19,
+               "    headGroupSpec:\n      headService: {metadata: {labels: {tier: edge}}}\n");
   world.deploy(yaml);
+  EXPECT_EQ(label_of(world.get("Service", "s-head-svc"), "tier"), "edge");
   EXPECT_EQ(
       string_at(world.get("Service", "s-head-svc"), {"metadata", "annotations", "example.com/dns"}),
       "head");

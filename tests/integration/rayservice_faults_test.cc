@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <ostream>
 #include <regex>
 
@@ -83,11 +84,37 @@ std::vector<Row> rows() {
   return all;
 }
 
+// A cluster that the status has stopped naming is there no longer than the delay asks (a minute,
+// and a second because stored times are whole ones), whatever is killed when: the time that a fault
+// costs is all that may come on top, and that is a time-out and a back-off.
+class Dropped {
+ public:
+  void look(const ServiceWorld& world, Time now) {
+    for (const auto& [name, since] : since_)
+      EXPECT_LE(now - since, 61s + kFault) << name << " was still there";
+    const auto alive = world.clusters();
+    std::erase_if(since_, [&](const auto& dropped) {
+      return std::ranges::find(alive, dropped.first) == alive.end() ||
+             is_named(world, dropped.first);
+    });
+    for (const auto& name : alive)
+      if (!is_named(world, name)) since_.emplace(name, now);
+  }
+
+ private:
+  static constexpr Duration kFault = 45s;
+  static bool is_named(const ServiceWorld& world, std::string_view cluster) {
+    return cluster == world.active() || cluster == world.pending();
+  }
+  std::map<std::string, Time> since_ = {};
+};
+
 // Looked at in every state that was ever stored.
 void watch_laws(ServiceWorld& world) {
-  world.mirror().listen([&world](const Change&) {
+  world.mirror().listen([&world, dropped = Dropped()](const Change& change) mutable {
     if (world.service().is_null() || is_deleting(world.service())) return;
     EXPECT_LE(world.clusters().size(), 2u);
+    dropped.look(world, change.at);
     std::int64_t sum = 0;
     for (const auto& [cluster, weight] : world.weights()) sum += weight;
     EXPECT_TRUE(sum == 0 || sum == 100) << sum;

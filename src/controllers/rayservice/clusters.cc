@@ -1,9 +1,11 @@
 #include "controllers/rayservice/clusters.h"
 
 #include "controllers/rayservice/conditions.h"
+#include "controllers/rayservice/serve.h"
 #include "controllers/writes.h"
 #include "ray/builders/children.h"
 #include "ray/builders/cluster_facts.h"
+#include "ray/builders/service.h"
 #include "ray/labels.h"
 #include "ray/spec_hash.h"
 
@@ -15,11 +17,22 @@ namespace {
 constexpr std::chrono::seconds kDeletionDelay{60};
 constexpr std::string_view kKueueQueue = "kueue.x-k8s.io/queue-name";
 
-bool has_active(const Draft& draft) { return !draft.active_name().empty(); }
-
 Json goal_cluster(const Draft& draft, std::string_view name) {
-  return ray::build_cluster_for_service(draft.service(), name, has_active(draft),
+  // With the gate off a strategy of steps changes nothing of what a cluster looks like.
+  const bool beside_another = draft.incremental && !draft.active_name().empty();
+  return ray::build_cluster_for_service(draft.service(), name, beside_another,
                                         draft.settings.build);
+}
+
+bool is_named(const Draft& draft, const ray::RayCluster& cluster) {
+  const auto& name = cluster.meta.key.name;
+  return name == draft.active_name() || name == draft.pending_name();
+}
+
+bool is_written(const Draft& draft, const ray::RayCluster& cluster) {
+  return std::ranges::any_of(draft.plan.stages, [&](const kube::Stage& stage) {
+    return std::ranges::find(stage, cluster.meta.key, &kube::Write::key) != stage.end();
+  });
 }
 
 // What scaled a group by hand or by load keeps its word. RS-07
@@ -35,16 +48,22 @@ void keep_replicas(Json& goal, const ray::RayCluster& cluster) {
   }
 }
 
-kube::Write annotate(const ray::RayCluster& cluster, std::string_view key, std::string value,
-                     std::string_view why) {
+// The cluster is what the spec asks for: only what tells so changes, and nothing of the spec. RS-07
+kube::Write refresh_of(const Draft& draft, const ray::RayCluster& cluster) {
+  const auto& goal = draft.spec().rayClusterConfig;
+  const auto groups = fmt::format("{}", goal.workerGroupSpecs.size());
   return {.kind = kube::WriteKind::Patch,
           .resource = ray::kRayClusters,
           .key = cluster.meta.key,
           .body = {{"metadata",
-                    {{"uid", cluster.meta.uid}, {"annotations", {{key, std::move(value)}}}}}},
+                    {{"uid", cluster.meta.uid},
+                     {"annotations",
+                      {{ray::kAnnotationVersion, draft.settings.build.version},
+                       {ray::kAnnotationSpecHash, ray::service_hash(goal)},
+                       {ray::kAnnotationNumWorkerGroups, groups}}}}}},
           .patch_type = kube::PatchType::Merge,
           .lane = "cluster:" + cluster.meta.key.name,
-          .why = std::string(why)};
+          .why = "it was made by another version of the operator"};
 }
 
 void set_update_events(kube::Write& write, std::string_view role) {
@@ -66,9 +85,11 @@ std::optional<Time> next_creation(const Draft& draft, Time after) {
 }
 
 // Since when nobody needs a cluster, told by times that outlive the operator's process (RS-09): a
-// pending cluster is dropped when the next one is made, an active one when UpgradeInProgress ends.
-// Where an upgrade has begun since, and has overwritten that time, its beginning is taken.
+// pending cluster is dropped when the next one is made, an active one when UpgradeInProgress ends,
+// which the next upgrade overwrites; so before one begins it is written down.
 Time dangling_since(const Draft& draft, const ray::RayCluster& cluster) {
+  if (const auto noted = parse_rfc3339(cluster.meta.annotation(ray::kAnnotationDroppedSince)))
+    return *noted;
   const auto last_write = draft.service().status.lastUpdateTime.value_or(cluster.meta.created);
   const auto made = cluster.meta.created;
   if (draft.active_name().empty() && draft.pending_name().empty()) return last_write;
@@ -90,15 +111,47 @@ bool never_served(const Draft& draft, const ray::RayCluster& cluster) {
          cluster.meta.created > draft.seen.active.cluster->meta.created;
 }
 
+// Ray tells Prometheus every ten seconds, and the last requests are sent when the Service turns.
+constexpr std::chrono::seconds kMetricsLag{20};
+
+// Nobody is sent there any more, and its proxies have answered everything. RS-25
+bool is_idle(Draft& draft, const ray::RayCluster& cluster, Time dropped) {
+  const auto& name = cluster.meta.key.name;
+  const auto pods = draft.seen.dropped_pods.find(name);
+  if (!draft.settings.service_gates.delete_idle || pods == draft.seen.dropped_pods.end())
+    return false;
+  const auto port = ray::service_ports(cluster.spec).at(std::string(ray::kPortMetricsName));
+  JsonArray proxies;
+  for (const auto& pod : pods->second)
+    if (!pod->meta.deleting && !pod->podIP.empty())
+      proxies.push_back({{"pod", pod->meta.key.name}, {"host", host_and_port(pod->podIP, port)}});
+  if (proxies.empty()) return false;
+  kube::FactRequest request{.name = "ongoing:" + name,
+                            .target = std::string(kDashboardTarget),
+                            .circuit = "metrics " + cluster.meta.key.to_string(),
+                            .query = {{"op", "serve-ongoing"},
+                                      {"namespace", cluster.meta.key.namespace_},
+                                      {"port", port},
+                                      {"proxies", std::move(proxies)}},
+                            .interval = std::chrono::seconds{5}};
+  const auto fact = draft.context.facts.find(request.name);
+  draft.plan.facts.push_back(std::move(request));
+  if (fact == draft.context.facts.end() || !fact->second.answer) return false;
+  return fact->second.at >= dropped + kMetricsLag &&
+         int_at(*fact->second.answer, {"ongoing"}, -1) == 0;
+}
+
 }  // namespace
 
 Fit fit_of(const ray::RayCluster& cluster, const Draft& draft, bool may_refresh) {
   const auto& goal = draft.spec().rayClusterConfig;
+  const auto wanted = ray::service_hash(goal);
   const auto stored = cluster.meta.annotation(ray::kAnnotationSpecHash);
-  const bool same = ray::service_hash(goal) == stored;
-  if (may_refresh &&
-      cluster.meta.annotation(ray::kAnnotationVersion) != draft.settings.build.version)
-    return same ? Fit::Refresh : Fit::Absorb;
+  const bool foreign =
+      cluster.meta.annotation(ray::kAnnotationVersion) != draft.settings.build.version;
+  // KubeRay's hash is taken over another text, so of its clusters the spec itself is looked at.
+  const bool same = wanted == stored || (foreign && wanted == ray::service_hash(cluster.spec));
+  if (may_refresh && foreign) return same ? Fit::Refresh : Fit::Absorb;
   if (same) return Fit::Same;
   return ray::only_adds_worker_groups(
              stored, cluster.meta.annotation(ray::kAnnotationNumWorkerGroups), goal)
@@ -125,8 +178,7 @@ void update_in_place(Draft& draft, const ray::RayCluster& cluster, Fit fit, std:
   if (fit == Fit::Same || fit == Fit::Different) return;
   draft.block(cluster.meta.key.name);
   if (fit == Fit::Refresh) {
-    auto write = annotate(cluster, ray::kAnnotationVersion, draft.settings.build.version,
-                          "it was made by another version of the operator");
+    auto write = refresh_of(draft, cluster);
     set_update_events(write, role);
     draft.write(std::move(write));
     return;
@@ -182,21 +234,40 @@ kube::Write deletion_of(const ray::RayCluster& cluster, std::string_view suffix)
   return write;
 }
 
+void note_dropped(Draft& draft) {
+  for (const auto& cluster : draft.seen.clusters) {
+    if (is_named(draft, *cluster) || cluster->meta.deleting) continue;
+    if (!cluster->meta.annotation(ray::kAnnotationDroppedSince).empty()) continue;
+    if (is_written(draft, *cluster)) continue;  // it is deleted in this very plan
+    draft.write({.kind = kube::WriteKind::Patch,
+                 .resource = ray::kRayClusters,
+                 .key = cluster->meta.key,
+                 .body = {{"metadata",
+                           {{"uid", cluster->meta.uid},
+                            {"annotations",
+                             {{ray::kAnnotationDroppedSince,
+                               format_rfc3339(dangling_since(draft, *cluster))}}}}}},
+                 .patch_type = kube::PatchType::Merge,
+                 .lane = "cluster:" + cluster->meta.key.name,
+                 .why = "the next upgrade begins before its delay is over"});
+  }
+}
+
 bool delete_dangling(Draft& draft) {
   const bool all = draft.service().meta.deleting.has_value();
   const std::chrono::seconds delay{
       draft.spec().rayClusterDeletionDelaySeconds.value_or(kDeletionDelay.count())};
   bool left = false;
   for (const auto& cluster : draft.seen.clusters) {
-    const auto& name = cluster->meta.key.name;
-    if (!all && (name == draft.active_name() || name == draft.pending_name())) continue;
+    if (!all && is_named(draft, *cluster)) continue;
     left = true;
     if (cluster->meta.deleting) continue;
     // Stored times are whole seconds, cut off.
     const auto rounding = std::chrono::seconds{delay.count() > 0 ? 1 : 0};
-    if (!all && !never_served(draft, *cluster) &&
-        !draft.has_come(dangling_since(draft, *cluster) + delay + rounding))
-      continue;
+    if (!all && !never_served(draft, *cluster)) {
+      const auto since = dangling_since(draft, *cluster);
+      if (!draft.has_come(since + delay + rounding) && !is_idle(draft, *cluster, since)) continue;
+    }
     auto write = deletion_of(*cluster, "");
     write.why = all ? "the RayService is deleted" : "nobody needs it any more";
     draft.write(std::move(write));

@@ -6,7 +6,7 @@
 
 namespace manta::controllers::rayservice {
 
-/// How a cluster's stored spec hash stands to what the user wants now.
+/// How a cluster stands to what the user wants now, by its stored spec hash.
 enum class Fit {
   Same,      // nothing to do
   Grown,     // worker groups were appended: the cluster is updated in place
@@ -25,9 +25,12 @@ void update_in_place(Draft& draft, const ray::RayCluster& cluster, Fit fit, std:
 void resume_cluster(Draft& draft, const ray::RayCluster& cluster);
 
 /// Deletes the clusters that the status does not name: at once when the RayService is deleted, else
-/// after the delay, counted from when they were first seen so, in an annotation. True: some are
-/// left.
+/// after the delay, counted from times that are stored anyway. True: some are left.
 bool delete_dangling(Draft& draft);
+
+/// Before another upgrade begins: since when those are not needed that wait for the delay. The
+/// status forgets it.
+void note_dropped(Draft& draft);
 
 kube::Write deletion_of(const ray::RayCluster& cluster, std::string_view suffix);
 

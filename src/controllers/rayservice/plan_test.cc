@@ -1,8 +1,6 @@
 #include "controllers/rayservice/plan.h"
 
-#include "controllers/rayservice/conditions.h"
-#include "ray/builders/children.h"
-#include "ray/labels.h"
+#include "controllers/rayservice/testing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,75 +10,10 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-const Time kNow{std::chrono::seconds{1'800'000'000}};
-
-Json pod_template() {
-  return *parse_json(
-      R"({"spec":{"containers":[{"name":"ray","image":"i","resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}})");
-}
-
-ray::RayService service() {
-  ray::RayService out;
-  out.meta = {.key = {"ns", "s"},
-              .uid = "s-uid",
-              .resource_version = 5,
-              .generation = 1,
-              .finalizers = {std::string(ray::kFinalizerRayService)}};
-  out.spec.serveConfigV2 = "applications: [{name: a}]";
-  out.spec.rayClusterConfig.headGroupSpec.template_ = pod_template();
-  return out;
-}
-
-// A world in which one RayService lives, told in its own terms.
-struct Table : testing::Test {
-  ray::RayService rs = service();
-  RayServiceSeen seen = {};
-  Settings settings = {};
-  kube::Facts facts = {};
-  kube::Failures failures = {};
-
-  std::shared_ptr<ray::RayCluster> cluster(std::string name, bool head_ready) {
-    auto made =
-        ray::parse_ray_cluster(ray::build_cluster_for_service(rs, name, false, settings.build));
-    made->meta.uid = name + "-uid";
-    made->status.conditions = {{.type = "HeadPodReady", .status = head_ready ? "True" : "False"}};
-    return std::make_shared<ray::RayCluster>(std::move(*made));
-  }
-  ClusterSeen with_head(std::shared_ptr<ray::RayCluster> made) {
-    kube::PodView head{.phase = kube::PodPhase::Running, .podIP = "10.0.0.1"};
-    head.meta.key = {"ns", made->meta.key.name + "-head"};
-    head.meta.uid = "head-uid";
-    head.meta.labels = {{std::string(ray::kLabelServe), "true"}};
-    kube::ServiceView dashboard{.ports = {{.name = "dashboard", .port = 8265}}};
-    dashboard.meta.key = {"ns", made->meta.key.name + "-head-svc"};
-    seen.clusters.push_back(made);
-    return {.cluster = made,
-            .heads = {std::make_shared<kube::PodView>(head)},
-            .head_service = std::make_shared<kube::ServiceView>(dashboard)};
-  }
-  void answer(const std::string& name, std::string_view json) {
-    facts["serve:" + name] = {.answer = *parse_json(json), .at = kNow};
-    facts["health:" + name] = {.answer = JsonObject{{"healthy", true}}, .at = kNow};
-  }
-  kube::Plan make() {
-    seen.service = std::make_shared<ray::RayService>(rs);
-    return plan(seen, settings, {.now = kNow, .facts = facts, .failures = failures});
-  }
-};
-
-std::vector<std::string> words(const kube::Plan& plan) {
-  std::vector<std::string> out;
-  for (const auto& stage : plan.stages)
-    for (const auto& write : stage)
-      out.push_back(write.kind == kube::WriteKind::External
-                        ? std::string(string_at(write.body, {"op"}))
-                        : write.resource.kind + " " + kube::key_of(write.body).name);
-  return out;
-}
-
-constexpr const char* kRunning =
-    R"({"applications":{"a":{"status":"RUNNING"}},"submitted":{"config":{"applications":[{"name":"a"}]},"head":"head-uid/0","listed":true}})";
+using testing::kNow;
+using testing::kRunning;
+using testing::Table;
+using testing::words;
 
 TEST_F(Table, OfAnotherManagerNothingIsTouched) {
   rs.spec.managedBy = "kueue.x-k8s.io/multikueue";
@@ -109,7 +42,7 @@ TEST_F(Table, TheNameIsRememberedBeforeTheClusterIsMade) {
 
 TEST_F(Table, ANamedClusterIsMade) {
   rs.status.pendingServiceStatus.rayClusterName = "s-abcde";
-  EXPECT_THAT(words(make()), testing::Contains("RayCluster s-abcde"));
+  EXPECT_THAT(words(make()), ::testing::Contains("RayCluster s-abcde"));
 }
 
 TEST_F(Table, NobodyIsAskedBeforeTheHeadIsReady) {

@@ -274,6 +274,13 @@ struct Benign {
   bool may_replace = true;
 };
 
+// Alone in the end, it has all of the capacity that Serve was ever told, and all of the traffic.
+bool has_everything(const Rollout& rollout, bool incremental) {
+  const auto& [capacity, traffic, moved] = rollout.shares.active;
+  if (!incremental) return capacity == std::nullopt && traffic == std::nullopt;
+  return capacity.value_or(100) == 100 && traffic == 100;
+}
+
 bool settles(Rollout rollout, bool incremental, Benign world) {
   bool active_exists = rollout.active;
   bool traffic_on_pending = false;
@@ -294,7 +301,8 @@ bool settles(Rollout rollout, bool incremental, Benign world) {
     const auto move = decide_move(rollout, seen);
     const auto wanted = want_shares(rollout, seen);
     if (move == None && wanted == rollout.shares && !rollout.pending)
-      return rollout.active && !rollout.rolling_back && (world.active_fits || !world.may_replace);
+      return rollout.active && !rollout.rolling_back && (world.active_fits || !world.may_replace) &&
+             has_everything(rollout, incremental);
     traffic_on_pending = !incremental && seen.pending_serves;
     rollout.shares = wanted;
     rollout = after(move, rollout, seen);

@@ -7,6 +7,7 @@
 #include "kube/views.h"
 #include "ray/types.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -33,6 +34,8 @@ struct RayServiceSeen {
   /// By label, whatever the status names. Source: spec/05 §2, "Association selector".
   std::vector<std::shared_ptr<const ray::RayCluster>> clusters = {};
   std::vector<std::shared_ptr<const kube::ServiceView>> services = {};
+  /// Of clusters that the status does not name (any more).
+  std::map<std::string, raycluster::Pods, std::less<>> dropped_pods = {};
 
   std::shared_ptr<const kube::ServiceView> head_service = {};   // <rayservice>-head-svc
   std::shared_ptr<const kube::ServiceView> serve_service = {};  // of the name that the spec gives

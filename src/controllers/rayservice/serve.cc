@@ -269,6 +269,11 @@ bool is_serving(const ServeSeen& serve, const ServeGoal& goal, const ray::RaySer
   return true;
 }
 
+std::string host_and_port(std::string_view address, std::int64_t port) {
+  const bool v6 = address.find(':') != std::string_view::npos;
+  return v6 ? fmt::format("[{}]:{}", address, port) : fmt::format("{}:{}", address, port);
+}
+
 void ensure_serve_label(Draft& draft, const ClusterSeen& cluster) {
   const auto* head = the_head(cluster);
   if (!head) {
@@ -278,10 +283,7 @@ void ensure_serve_label(Draft& draft, const ClusterSeen& cluster) {
   std::string wanted = "false";
   if (!draft.spec().excludeHeadPodFromServeSvc && !head->podIP.empty()) {
     const auto port = ray::serve_container_port(cluster.cluster->spec);
-    // An IPv6 address stands in brackets before a port.
-    const auto host = head->podIP.find(':') == std::string::npos
-                          ? fmt::format("{}:{}", head->podIP, port)
-                          : fmt::format("[{}]:{}", head->podIP, port);
+    const auto host = host_and_port(head->podIP, port);
     kube::FactRequest request{.name = "health:" + cluster.cluster->meta.key.name,
                               .target = std::string(kDashboardTarget),
                               .circuit = "proxy " + host,

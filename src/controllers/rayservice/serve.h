@@ -57,6 +57,8 @@ bool ensure_serve(Draft& draft, const ClusterSeen& cluster, const ServeSeen& ser
 /// Every configured application is listed, and every listed one is RUNNING. RS-03
 bool is_serving(const ServeSeen& serve, const ServeGoal& goal, const ray::RayServiceSpec& spec);
 
+/// "10.0.0.1:8000", "[fd00::1]:8000": an IPv6 address stands in brackets before a port.
+std::string host_and_port(std::string_view address, std::int64_t port);
 /// Whether the head Pod takes part in the Serve Service: its label ray.io/serve. Spec/05 §5.6.
 void ensure_serve_label(Draft& draft, const ClusterSeen& cluster);
 

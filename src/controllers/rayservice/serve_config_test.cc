@@ -1,5 +1,6 @@
 #include "controllers/rayservice/serve_config.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace manta::controllers::rayservice {
@@ -50,6 +51,8 @@ TEST(ServeConfig, WhatIsNoMappingIsRefusedWithItsLine) {
   EXPECT_NE(parsed("- a").find("line 1"), std::string::npos);
   EXPECT_NE(parsed("text").find("must be a mapping"), std::string::npos);
   EXPECT_NE(parsed("a: 1\nb: [").find("line"), std::string::npos);
+  for (const auto* number : {".inf", "-.inf", ".nan"})
+    EXPECT_FALSE(parse_serve_config(fmt::format("a: 1\nb: {}", number))) << number;
 }
 
 TEST(ServeConfig, CapacityIsSetAndTaken) {

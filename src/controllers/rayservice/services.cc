@@ -28,18 +28,15 @@ void set_service_events(kube::Write& write, bool created, const std::string& key
       fmt::format("Failed to {} the service {}, {{error}}", created ? "create" : "update", key));
 }
 
-// A merge patch that turns a live Service to what is wanted. Its address cannot change: RS-05.
-Json turned(const kube::ServiceView& live, Json wanted) {
-  auto& spec = ensure(wanted, {"spec"}).as_object();
-  auto& selector = ensure(wanted, {"spec", "selector"}).as_object();
-  for (const auto& [label, value] : live.selector)
-    if (!selector.contains(label)) selector[label] = nullptr;
+// Turns a live Service to what is wanted, whole: nothing of the old spec stays but the address,
+// which cannot change (RS-05).
+JsonArray turned(const kube::ServiceView& live, const Json& wanted) {
+  JsonObject spec = object_at(wanted, {"spec"});
   spec.erase("clusterIP");
+  if (!live.clusterIP.empty()) spec["clusterIP"] = live.clusterIP;
   if (live.clusterIP == "None") spec.erase("type");  // headless ones cannot become anything else
-  return {
-      {"metadata",
-       {{"uid", live.meta.uid}, {"resourceVersion", std::to_string(live.meta.resource_version)}}},
-      {"spec", spec}};
+  return {{{"op", "test"}, {"path", "/metadata/uid"}, {"value", live.meta.uid}},
+          {{"op", "replace"}, {"path", "/spec"}, {"value", std::move(spec)}}};
 }
 
 // Drift of a Service that selects the right cluster is the user's own.
@@ -64,8 +61,8 @@ void ensure_service(Draft& draft, const ServicePtr& live,
   kube::Write write{.kind = kube::WriteKind::Patch,
                     .resource = kube::kServices,
                     .key = live->meta.key,
-                    .body = turned(*live, std::move(wanted)),
-                    .patch_type = kube::PatchType::Merge,
+                    .body = turned(*live, wanted),
+                    .patch_type = kube::PatchType::Json,
                     .lane = std::string(lane),
                     .why = "another cluster serves now"};
   set_service_events(write, false, key);

@@ -203,6 +203,7 @@ void carry_out(Draft& draft, Move move, const Rollout& rollout, const RolloutSee
     case Move::None:
       break;
     case Move::Prepare:
+      note_dropped(draft);
       pending = {.rayClusterName =
                      fmt::format("{}-{}", draft.seen.key().name,
                                  derived_suffix(draft.service().meta.uid, "cluster", draft.now()))};

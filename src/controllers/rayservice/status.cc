@@ -9,6 +9,10 @@
 namespace manta::controllers::rayservice {
 namespace {
 
+bool has_share(const ray::ServeClusterStatus& status) {
+  return status.targetCapacity || status.trafficRoutedPercent || status.lastTrafficMigratedTime;
+}
+
 void tell_cluster(const Draft& draft, const ClusterSeen& cluster, const ServeSeen& serve,
                   ray::ServeClusterStatus& status) {
   if (draft.blocked.contains(status.rayClusterName)) return;
@@ -16,8 +20,13 @@ void tell_cluster(const Draft& draft, const ClusterSeen& cluster, const ServeSee
   status.applicationStatuses = serve.applications;
 }
 
-// The copied cluster status comes along with what is written for another reason, unless a gate of
-// ours asks for more (SEEN-33).
+// Whether what was copied from the cluster is worth a write by itself. Upstream's comparison takes
+// a share of capacity or traffic for changed whenever there is one, so in steps its copies are
+// fresh, and only then (spec/05 §9.6); elsewhere a gate of ours asks for it (SEEN-33).
+bool is_kept_fresh(const ray::RayServiceStatus& status, bool gate) {
+  return gate || has_share(status.activeServiceStatus) || has_share(status.pendingServiceStatus);
+}
+
 bool differs(const ray::ServeClusterStatus& a, const ray::ServeClusterStatus& b, bool fresh) {
   return (fresh && raycluster::differs(a.rayClusterStatus, b.rayClusterStatus)) ||
          a.rayClusterName != b.rayClusterName || a.applicationStatuses != b.applicationStatuses ||
@@ -26,10 +35,12 @@ bool differs(const ray::ServeClusterStatus& a, const ray::ServeClusterStatus& b,
 }
 
 bool worth_writing(const ray::RayServiceStatus& before, const ray::RayServiceStatus& after,
-                   bool fresh) {
+                   bool gate) {
+  const bool fresh = is_kept_fresh(after, gate);
   return before.serviceStatus != after.serviceStatus ||
          before.numServeEndpoints != after.numServeEndpoints ||
          before.conditions != after.conditions ||
+         (fresh && before.observedGeneration != after.observedGeneration) ||
          differs(before.activeServiceStatus, after.activeServiceStatus, fresh) ||
          differs(before.pendingServiceStatus, after.pendingServiceStatus, fresh);
 }
@@ -57,8 +68,8 @@ std::int32_t count_endpoints(const Draft& draft) {
 }
 
 void plan_status(Draft& draft) {
-  const bool fresh = draft.settings.service_gates.fresh_status;
-  if (!worth_writing(draft.service().status, draft.status, fresh)) return;
+  const bool gate = draft.settings.service_gates.fresh_status;
+  if (!worth_writing(draft.service().status, draft.status, gate)) return;
   draft.status.lastUpdateTime = draft.now();
   draft.plan.status =
       update_status(ray::kRayServices, draft.service().meta, ray::part_to_json(draft.status));
