@@ -33,6 +33,7 @@ struct Choices {
   bool control_plane_only = false;
   bool with_operator = false;
   bool no_outbound = false;
+  std::string feature_gates = {};
   bool for_runs = false;
   std::optional<std::uint16_t> port = {};
   int ready_fd = -1;
@@ -73,6 +74,8 @@ void add_up(CLI::App& app, Choices& c) {
   up->add_flag("--operator", c.with_operator,
                "With --control-plane-only: the operator all the same");
   up->add_flag("--no-outbound", c.no_outbound, "Pods reach each other and this machine only");
+  up->add_option("--feature-gates", c.feature_gates,
+                 "The operator's, as Name=bool separated by commas");
   up->add_flag("--for-runs", c.for_runs)->group("");    // who started it
   up->add_option("--ready-fd", c.ready_fd)->group("");  // how a starting process is told
   up->callback([&c] {
@@ -81,7 +84,8 @@ void add_up(CLI::App& app, Choices& c) {
                                   .control_plane_only = c.control_plane_only,
                                   .with_operator = !c.control_plane_only || c.with_operator,
                                   .outbound = !c.no_outbound,
-                                  .for_runs = c.for_runs};
+                                  .for_runs = c.for_runs,
+                                  .feature_gates = c.feature_gates};
       return c.foreground ? run_daemon(paths, options, c.ready_fd) : command_up(paths, options);
     };
   });

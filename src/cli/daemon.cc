@@ -176,7 +176,8 @@ class Daemon {
   }
 
   Result<void> start_operator() {
-    auto settings = operator_::make_settings({}, operator_::process_environment);
+    auto settings = operator_::make_settings({.feature_gates = options_.feature_gates},
+                                             operator_::process_environment);
     if (!settings) return failed(settings.error());
     for (int i = 0; i < 4; ++i) settings->seed += fmt::format("{:016x}", random_.next());
     dashboard_ = std::make_unique<operator_::RayDashboard>(

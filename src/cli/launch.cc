@@ -123,8 +123,11 @@ Result<Launch> start_daemon(const Paths& paths, const DaemonOptions& options, He
   if (options.port) words.insert(words.end(), {"--port", std::to_string(*options.port)});
   if (options.control_plane_only) words.emplace_back("--control-plane-only");
   if (options.control_plane_only && options.with_operator) words.emplace_back("--operator");
+  if (!options.control_plane_only && !options.with_operator) words.emplace_back("--no-operator");
   if (!options.outbound) words.emplace_back("--no-outbound");
   if (options.for_runs) words.emplace_back("--for-runs");
+  if (!options.feature_gates.empty())
+    words.insert(words.end(), {"--feature-gates", options.feature_gates});
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
   for (auto& word : words) arguments.push_back(word.data());

@@ -66,6 +66,7 @@ constexpr Gate kGates[] = {
     {"RayServiceTellDrift", false, Stage::Ours},
     {"RayServiceInheritServiceMeta", false, Stage::Ours},
     {"RayServiceFreshStatus", false, Stage::Ours},
+    {"RayServiceDrainWorkers", false, Stage::Ours},
     {"RayServiceDeleteIdle", false, Stage::Ours},
 };
 
@@ -171,6 +172,7 @@ void apply_gates(const Gates& gates, controllers::Settings& settings) {
   settings.build.verbatim_entrypoint = on("RayJobVerbatimEntrypoint");
   settings.build.submitter_defaults = on("RayJobSubmitterDefaults");
   settings.build.plain_job_metadata = on("RayJobPlainMetadata");
+  settings.build.serve_drain = on("RayServiceDrainWorkers");
 }
 
 }  // namespace manta::operator_

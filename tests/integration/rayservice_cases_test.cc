@@ -401,6 +401,25 @@ TEST(RayServiceCase, RS_23_WithStrategyNoneAnImageChangesNothing) {
               HasSubstr("upgradeStrategy leaves that as it is"));
 }
 
+// What cannot be shown here, that no request fails, is in tests/e2e/test_rayservice.py.
+TEST(RayServiceCase, RS_24_WithTheGateAWorkerThatIsDeletedLeavesInOrder) {
+  for (const bool gate : {false, true}) {
+    ServiceWorld world({.feature_gates = gate ? "RayServiceDrainWorkers=true" : ""});
+    world.deploy(kService);
+    const auto hook = [&](const std::string& pod) {
+      const auto& container = array_at(world.get("Pod", pod), {"spec", "containers"}).at(0);
+      return dump_json(object_at(container, {"lifecycle", "preStop"}));
+    };
+    const auto worker = world.workers(world.active()).at(0);
+    if (gate)
+      EXPECT_THAT(hook(worker), HasSubstr("ray drain-node"));
+    else
+      EXPECT_EQ(hook(worker), "{}");
+    EXPECT_EQ(hook(world.head(world.active())), "{}") << "a head has nowhere to go";
+    world.settle();
+  }
+}
+
 TEST(RayServiceCase, RS_25_WithTheGateTheOldClusterGoesWhenItHasAnsweredEverything) {
   ServiceWorld world({.feature_gates = "RayServiceDeleteIdle=true"});
   world.serve().ongoing = 3;

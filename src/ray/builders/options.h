@@ -42,6 +42,7 @@ struct BuildOptions {
   bool verbatim_entrypoint = false;     // RayJobVerbatimEntrypoint: RJ-28
   bool submitter_defaults = false;      // RayJobSubmitterDefaults: RJ-32
   bool plain_job_metadata = false;      // RayJobPlainMetadata: RJ-44
+  bool serve_drain = false;             // RayServiceDrainWorkers: RS-24
 
   BatchScheduler scheduler = BatchScheduler::None;
 

@@ -9,6 +9,7 @@
 #include "ray/builders/gcs_ft.h"
 #include "ray/builders/probes.h"
 #include "ray/builders/scheduler_metadata.h"
+#include "ray/builders/serve_drain.h"
 #include "ray/builders/service.h"
 #include "ray/builders/start_params.h"
 #include "ray/builders/tls.h"
@@ -314,6 +315,7 @@ Json build_worker_pod(const RayCluster& cluster, const WorkerGroupSpec& group,
   if (autoscaling_enabled(cluster.spec) && autoscaler_v2(cluster.spec))
     draft.spec["restartPolicy"] = "Never";
   add_security_and_collector(draft);
+  if (options.serve_drain && made_by_ray_service(cluster)) add_serve_drain(draft.spec);
   Json pod = finish(draft);
   add_scheduler_metadata(pod, cluster, group.groupName, options);
   return pod;

@@ -281,6 +281,54 @@ bool shell_accepts(const std::string& shell, const std::string& script) {
   return pclose(pipe) == 0;
 }
 
+// RS-24
+TEST(WorkerPod, OfARayServiceDrainsItsNodeBeforeItGoes) {
+  struct Row {
+    const char* name;
+    bool gate = true;
+    const char* origin = "RayService";
+    const char* pod_spec = "{}";
+    const char* lifecycle = "null";
+    bool hook = true;
+    std::int64_t grace = 120;
+    const char* deadline = "--deadline-remaining-seconds 105 ";
+  };
+  const Row rows[] = {
+      {"AsItIs"},
+      {.name = "GateOff", .gate = false, .hook = false, .grace = 0},
+      {.name = "OfARayCluster", .origin = "", .hook = false, .grace = 0},
+      {.name = "UsersGrace",
+       .pod_spec = R"({"terminationGracePeriodSeconds": 600})",
+       .grace = 600,
+       .deadline = "--deadline-remaining-seconds 585 "},
+      {.name = "VeryShort",
+       .pod_spec = R"({"terminationGracePeriodSeconds": 5})",
+       .grace = 5,
+       .deadline = "--deadline-remaining-seconds 1 "},
+      {.name = "UsersHook", .lifecycle = R"({"postStart": {}})", .hook = false, .grace = 0},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    RayCluster cluster = demo();
+    if (*row.origin) cluster.meta.labels["ray.io/originated-from-crd"] = row.origin;
+    auto& group = cluster.spec.workerGroupSpecs[0];
+    merge_patch(ensure(group.template_, {"spec"}), *parse_json(row.pod_spec));
+    ensure(group.template_, {"spec", "containers"}).as_array()[0].as_object()["lifecycle"] =
+        *parse_json(row.lifecycle);
+    BuildOptions options;
+    options.serve_drain = row.gate;
+    const Json pod = build_worker_pod(cluster, group, {}, options);
+    const Json& ray = array_at(pod, {"spec", "containers"}).at(0);
+    const auto& command = array_at(ray, {"lifecycle", "preStop", "exec", "command"});
+    ASSERT_EQ(command.size(), row.hook ? 3u : 0u);
+    EXPECT_EQ(int_at(pod, {"spec", "terminationGracePeriodSeconds"}), row.grace);
+    if (!row.hook) continue;
+    const std::string script(command.at(2).as_string());
+    EXPECT_NE(script.find(row.deadline), std::string::npos) << script;
+    EXPECT_TRUE(shell_accepts("bash", script));
+  }
+}
+
 TEST(Scripts, AreValidShell) {
   EXPECT_TRUE(shell_accepts("bash", wait_gcs_script("head", "6379")));
   EXPECT_TRUE(shell_accepts("sh", wait_gcs_script("head", "6379")));
