@@ -250,6 +250,7 @@ void expect_laws(const Rollout& rollout, const RolloutSeen& seen, Move move, con
   const bool drops_active = move == Promote && rollout.active;
   if (drops_active && seen.active_exists && seen.incremental) {
     ASSERT_EQ(rollout.shares.pending.traffic, 100) << "the old cluster still has traffic";
+    ASSERT_EQ(rollout.shares.active.capacity, 0) << "the old cluster still has replicas";
   }
   if (drops_active && !seen.incremental) {
     ASSERT_TRUE(seen.traffic_on_pending);
