@@ -44,11 +44,11 @@ class Reflect : public testing::Test {
 };
 
 TEST_F(Reflect, ListsByPagesThenFollows) {
-  for (int i = 0; i < 1201; ++i) make(fmt::format("p{}", i));
+  for (int i = 0; i < 241; ++i) make(fmt::format("p{}", i));
   start();
   loop.run_for(seconds{1});
   EXPECT_EQ(api.count(Verb::List, kPods), 3u);
-  EXPECT_EQ(pods.size(), 1201u);
+  EXPECT_EQ(pods.size(), 241u);
   EXPECT_TRUE(pods.synced());
 
   make("late");
@@ -59,7 +59,7 @@ TEST_F(Reflect, ListsByPagesThenFollows) {
 }
 
 TEST_F(Reflect, StartsOverWhenAPageHasExpired) {
-  for (int i = 0; i < 1200; ++i) make(fmt::format("p{}", i));
+  for (int i = 0; i < 240; ++i) make(fmt::format("p{}", i));
   int pages = 0;
   api.fault = [&](const Request& request) {
     if (request.verb == Verb::List && !request.continue_.empty() && ++pages == 2) api.compact();
@@ -67,7 +67,7 @@ TEST_F(Reflect, StartsOverWhenAPageHasExpired) {
   };
   start();
   loop.run_for(seconds{1});
-  EXPECT_EQ(pods.size(), 1200u);
+  EXPECT_EQ(pods.size(), 240u);
   EXPECT_EQ(api.count(Verb::List, kPods), 6u);
 }
 

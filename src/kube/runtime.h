@@ -72,7 +72,7 @@ std::function<std::vector<ObjectKey>(const ObjectMeta&)> owner_of_kind(Resource 
 std::vector<ObjectKey> itself(const ObjectMeta& meta);
 
 struct RuntimeOptions {
-  int writes_in_flight = 256;
+  int writes_in_flight = 32;  // more are no faster, and keep other clients waiting
   int writes_in_flight_per_object = 16;
   int outside_in_flight = 64;  // External writes; facts have as many of their own
   std::string field_manager = {};

@@ -15,6 +15,27 @@ void FairGate::leave(Queue& queue) {
   --in_flight_;
   list(queue);
   grant();
+  call_in();
+}
+
+Task<void> FairGate::room() {
+  OneShot<bool> called(loop_);
+  outside_.push_back(called);
+  call_in();
+  co_await called;
+}
+
+void FairGate::planned() {
+  --planning_;
+  call_in();
+}
+
+void FairGate::call_in() {
+  while (!outside_.empty() && std::ssize(turns_) + planning_ < in_all_) {
+    ++planning_;
+    outside_.front().set(true);
+    outside_.pop_front();
+  }
 }
 
 void FairGate::list(Queue& queue) {

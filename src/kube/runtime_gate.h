@@ -13,6 +13,9 @@ namespace manta::kube {
 ///   co_await gate.enter(queue);
 ///   …
 ///   gate.leave(queue);
+///
+/// What is to enter costs memory while it waits: co_await gate.room() before it is made, and
+/// planned() when it has been.
 class FairGate {
  public:
   struct Queue {
@@ -27,17 +30,24 @@ class FairGate {
   /// The queue must outlive everything that waits in it.
   Task<void> enter(Queue& queue);
   void leave(Queue& queue);
+  /// Waits until fewer queues wait for a turn than there may be in flight; in the order of the
+  /// calls.
+  Task<void> room();
+  void planned();
   int in_flight() const { return in_flight_; }
 
  private:
   void list(Queue& queue);
   void grant();
+  void call_in();
 
   Loop& loop_;
   int in_all_;
   int per_queue_;
   int in_flight_ = 0;
-  std::deque<Queue*> turns_ = {};  // queues with waiters and room of their own
+  int planning_ = 0;
+  std::deque<OneShot<bool>> outside_ = {};  // wait for room
+  std::deque<Queue*> turns_ = {};           // queues with waiters and room of their own
 };
 
 }  // namespace manta::kube

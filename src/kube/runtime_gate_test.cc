@@ -2,6 +2,7 @@
 
 #include "base/virtual_loop.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -49,6 +50,23 @@ TEST_F(Gate, HoldsEveryQueueToItsShare) {
   loop.run_for(std::chrono::minutes{1});
   EXPECT_EQ(order, "aabaaaa");
   EXPECT_EQ(most, 3);
+}
+
+TEST_F(Gate, CallsInNoMoreThanItHasRoomFor) {
+  FairGate gate(loop, 2, 2);
+  int planned = 0;
+  const auto planner = [&](int number) -> Task<void> {
+    co_await gate.room();
+    ++planned;
+    gate.planned();
+    if (number % 5 != 4) co_await visit(gate, fmt::format("{}", number % 4));  // else: no wish
+  };
+  for (int i = 0; i < 20; ++i) scope.spawn("planner", planner(i));
+  loop.run_ready();
+  EXPECT_LE(planned, 6);  // two have entered, two wait, two were called when fewer did
+  loop.run_for(std::chrono::minutes{1});
+  EXPECT_EQ(planned, 20);
+  EXPECT_EQ(order.size(), 16u);
 }
 
 TEST_F(Gate, HoldsAllOfThemToTheWhole) {

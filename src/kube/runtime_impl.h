@@ -29,7 +29,8 @@ struct Runtime::Impl {
     bool queued = false;   // a task is about to start
     bool working = false;  // a task runs
     Loop::TimerId wake = 0;
-    Time rest_until = {};  // its last plan was costly, or empty: not before this
+    Time rest_until = {};   // its last plan was costly, or empty: not before this
+    Time next_status = {};  // its last status took its time: the next not before this
 
     ObjectRef self = {};  // as last seen, for its events
     std::int64_t generation = 0;

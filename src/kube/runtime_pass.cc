@@ -11,6 +11,10 @@ constexpr Duration kSoonest = std::chrono::milliseconds{10};
 constexpr Duration kCostly = std::chrono::milliseconds{1};
 constexpr Duration kLongestRest = std::chrono::seconds{1};
 constexpr Duration kBreath = std::chrono::milliseconds{5};
+// A server that is slow to take a status is not sent each step on the way to the next: a status
+// follows the one before after this many times what that one took.
+constexpr int kStatusApart = 10;
+constexpr Duration kStatusApartAtMost = std::chrono::seconds{2};
 
 std::string_view verb_of(WriteKind kind) {
   switch (kind) {
@@ -76,6 +80,11 @@ Task<void> Runtime::Impl::work(ObjectPtr object) {
       wake_at(object, object->rest_until);
       break;
     }
+    co_await gate.room();
+    if (!active) {
+      gate.planned();
+      break;
+    }
     object->dirty = false;
     if (observer && std::exchange(again, true)) observer->queued(name, object->key);
     if (observer) observer->began(name, object->key);
@@ -112,6 +121,7 @@ std::optional<Plan> Runtime::Impl::plan(Object& object) {
 
 Task<std::optional<PassEnd>> Runtime::Impl::pass(ObjectPtr object) {
   auto planned = plan(*object);
+  gate.planned();
   if (!planned) co_return std::nullopt;
   object->failed_now.clear();
   record(*object, planned->events);
@@ -233,6 +243,10 @@ Task<bool> Runtime::Impl::write_status(ObjectPtr object, Write status, Pass& pas
     pass.retry(object->lanes.retry_at(status.lane));
     co_return false;
   }
+  if (object->next_status > loop.now()) {
+    pass.retry(object->next_status);
+    co_return false;
+  }
   Stage stage;
   stage.push_back(std::move(status));
   const auto fingerprint = fingerprint_of(stage);
@@ -246,7 +260,11 @@ Task<bool> Runtime::Impl::write_status(ObjectPtr object, Write status, Pass& pas
     return meta ? meta->resource_version : 0;
   };
   const auto before = revision();
-  if (!co_await run_stage(object, std::move(stage))) co_return true;
+  const Time began = loop.now();
+  const bool written_well = co_await run_stage(object, std::move(stage));
+  object->next_status =
+      loop.now() + std::min(kStatusApart * (loop.now() - began), kStatusApartAtMost);
+  if (!written_well) co_return true;
   // A status that changed nothing needs no second look.
   if (revision() == before) co_return false;
   if (object->guard.made(fingerprint, loop.now(), random))
@@ -259,9 +277,11 @@ void Runtime::Impl::report(Object& object, const Write& write, const WriteOutcom
   const ControllerSpec& spec = object.controller->spec;
   if (outcome.kind == Kind::Stopped) return;
   if (observer) observer->wrote(spec.name, write, outcome.answer);
-  const auto level = outcome.kind == Kind::Failed                              ? &log::warn
-                     : outcome.kind == Kind::Done && write.subresource.empty() ? &log::info
-                                                                               : &log::debug;
+  // A status that says why is another state; the rest are counts and times.
+  const bool tells = write.subresource.empty() || !write.why.empty();
+  const auto level = outcome.kind == Kind::Failed          ? &log::warn
+                     : outcome.kind == Kind::Done && tells ? &log::info
+                                                           : &log::debug;
   const auto message = outcome.kind == Kind::Done    ? "wrote"
                        : outcome.kind == Kind::Stale ? "a write met a newer world"
                                                      : "cannot write";

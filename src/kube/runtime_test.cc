@@ -64,6 +64,21 @@ TEST_F(RuntimeWorld, OneObjectIsPlannedOnceMoreHoweverOftenItIsTriggeredMeanwhil
   EXPECT_LE(plans["w"], 4);  // after the create, after the status, after the watch's news
 }
 
+TEST_F(RuntimeWorld, ASlowServerIsSparedTheStepsBetweenTwoStatuses) {
+  make_widget("w", 0);
+  api.latency = [](const Request& request) {
+    return request.verb == Verb::Update ? milliseconds{100} : milliseconds{1};
+  };
+  start();
+  for (int replicas = 1; replicas <= 20; ++replicas) {
+    api.merge_now(kWidgets, {"n", "w"}, JsonObject{{"spec", {{"replicas", replicas}}}});
+    loop.run_for(milliseconds{110});
+  }
+  ASSERT_TRUE(run_until([&] { return ready("w") == 20; }));
+  EXPECT_EQ(api.objects(kPods).size(), 20u);
+  EXPECT_LE(api.count(Verb::Update, kWidgets), 4u);
+}
+
 TEST_F(RuntimeWorld, StagesFollowEachOtherAndStopAtAFailure) {
   make_widget("w", 0);
   bool refuse = true;
