@@ -1,5 +1,7 @@
 #include "controllers/writes.h"
 
+#include "controllers/transition.h"
+
 #include <algorithm>
 
 namespace manta::controllers {
@@ -63,7 +65,8 @@ kube::Write update(const kube::Resource& resource, const kube::SpecView& changed
 }
 
 kube::Write update_status(const kube::Resource& resource, const kube::ObjectMeta& meta,
-                          Json status) {
+                          const Json& before, Json status) {
+  auto why = transition(before, status);
   return {.kind = kube::WriteKind::Update,
           .resource = resource,
           .key = meta.key,
@@ -75,7 +78,8 @@ kube::Write update_status(const kube::Resource& resource, const kube::ObjectMeta
                      {"namespace", meta.key.namespace_},
                      {"uid", meta.uid},
                      {"resourceVersion", std::to_string(meta.resource_version)}}},
-                   {"status", std::move(status)}}};
+                   {"status", std::move(status)}},
+          .why = std::move(why)};
 }
 
 kube::Write set_finalizer(const kube::Resource& resource, const kube::ObjectMeta& meta,

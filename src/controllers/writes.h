@@ -17,9 +17,10 @@ kube::Write remove(const kube::Resource& resource, const kube::ObjectMeta& meta,
 /// The whole object as `changed` shows it, against the resourceVersion that it carries.
 kube::Write update(const kube::Resource& resource, const kube::SpecView& changed,
                    std::string_view lane);
-/// Status subresource, against the resourceVersion that the decision saw.
+/// Status subresource, against the resourceVersion that the decision saw. The log tells of it when
+/// it is another state than `before`.
 kube::Write update_status(const kube::Resource& resource, const kube::ObjectMeta& meta,
-                          Json status);
+                          const Json& before, Json status);
 /// Merge patch that adds or removes one finalizer, against the resourceVersion seen.
 kube::Write set_finalizer(const kube::Resource& resource, const kube::ObjectMeta& meta,
                           std::string_view finalizer, bool present);

@@ -44,9 +44,14 @@ std::string stamp_in(const fs::path& path, const std::string& name) {
 }  // namespace
 
 Result<void> LogFile::open() {
-  std::error_code ignored;
+  std::error_code ignored, not_made;
   const fs::path path(options_.path);
-  if (path.has_parent_path()) fs::create_directories(path.parent_path(), ignored);
+  if (path.has_parent_path()) fs::create_directories(path.parent_path(), not_made);
+  // Else the message would be of the file alone, and say that it does not exist.
+  if (not_made)
+    return failed(ErrorCode::Internal,
+                  fmt::format("cannot make folder {} of the log file: {}",
+                              path.parent_path().string(), not_made.message()));
   // Logs may tell more than everybody on the machine should read.
   const int file = ::open(options_.path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0)

@@ -83,6 +83,11 @@ TEST_F(LogFiles, SayWhyTheyCannotBe) {
   const auto opened = file.open();
   ASSERT_FALSE(opened);
   EXPECT_NE(opened.error().message.find("Is a directory"), std::string::npos);
+  std::ofstream(folder / "file") << "x";
+  const auto below = LogFile({.path = folder / "file/sub/op.log"}).open();
+  ASSERT_FALSE(below);
+  EXPECT_NE(below.error().message.find("cannot make folder"), std::string::npos);
+  EXPECT_NE(below.error().message.find("Not a directory"), std::string::npos);
 }
 
 }  // namespace

@@ -33,6 +33,13 @@ std::string timestamp(Time now) {
                      millis);
 }
 
+// A line about one object's change, which is made once: none of them is too many to be shown.
+bool tells_why(std::initializer_list<log::Field> fields) {
+  return std::ranges::any_of(fields, [](const log::Field& field) {
+    return field.key == "why" && field.value.is_string() && !field.value.get_string().empty();
+  });
+}
+
 class ZapSink final : public log::Sink {
  public:
   ZapSink(LogOptions options, std::function<Time()> clock)
@@ -44,8 +51,9 @@ class ZapSink final : public log::Sink {
              std::initializer_list<log::Field> fields) override {
     const auto now = clock_();
     const bool in_file = has_file() && level >= log::Level::Info;
-    const bool on_console = options_.console_level && level >= *options_.console_level &&
-                            (!options_.sampled || sampler_.admit(level, message, now));
+    const bool on_console =
+        options_.console_level && level >= *options_.console_level &&
+        (!options_.sampled || tells_why(fields) || sampler_.admit(level, message, now));
     std::string line;
     if (on_console) {
       line = format_log_line(options_.console, level, now, message, fields) + "\n";
@@ -75,7 +83,7 @@ std::string format_log_line(LogFormat format, log::Level level, Time now, std::s
   for (const auto& field : fields) {
     if (field.key == "logger" && field.value.is_string())
       logger = field.value.get_string();
-    else
+    else if (!field.value.is_string() || !field.value.get_string().empty())  // "" says nothing
       rest[field.key] = field.value;
   }
   if (auto* error = level == log::Level::Error ? rest.if_contains("error") : nullptr) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -25,6 +26,24 @@ TEST(LogLine, IsZapsJson) {
 TEST(LogLine, IsZapsConsole) {
   EXPECT_EQ(format_log_line(LogFormat::Console, log::Level::Info, kThen, "started", {{"n", 3}}),
             "2026-08-19T13:21:52.045Z\tinfo\tstarted\t{\"n\":3}");
+}
+
+TEST(LogLine, LeavesOutWhatSaysNothing) {
+  EXPECT_EQ(format_log_line(LogFormat::Console, log::Level::Info, kThen, "wrote",
+                            {{"subresource", ""}, {"error", ""}, {"n", 0}}),
+            "2026-08-19T13:21:52.045Z\tinfo\twrote\t{\"n\":0}");
+}
+
+TEST(LogSink, PF_06_EveryTransitionIsShownHoweverManyThereAre) {
+  const auto shown = [](std::string_view why) {
+    testing::internal::CaptureStderr();
+    const auto sink = make_log_sink({.sampled = true}, [] { return kThen; }).value();
+    for (int i = 0; i < 1000; ++i) sink->write(log::Level::Error, "wrote", {{"why", why}});
+    const auto text = testing::internal::GetCapturedStderr();
+    return std::ranges::count(text, '\n');
+  };
+  EXPECT_EQ(shown("state: (none) -> ready"), 1000);
+  EXPECT_EQ(shown(""), 109);
 }
 
 TEST(LogSampler, ShowsTheFirstHundredThenEveryHundredth) {

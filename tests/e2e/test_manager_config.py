@@ -60,7 +60,7 @@ def test_command_line(flags, exit_code, text):
     (["--batch-scheduler=default"], "batch scheduler configs validation failed",
      "scheduler is not supported, name=default"),
     (["--config=/nowhere/config.yaml"], "failed to read config file", "cannot read /nowhere/config.yaml"),
-    (["--log-file-path=/proc/none/log"], "cannot write logs", "cannot write log file /proc/none/log"),
+    (["--log-file-path=/proc/none/log"], "cannot write logs", "cannot make folder /proc/none of the log file"),
     (["--burst=-1"], "unable to start manager", "burst is -1"),
     (["--watch-namespace=a, b"], "unable to start manager", 'watch-namespace has " b"'),
     (["--kubeconfig=/nowhere/kubeconfig"], "unable to get kubeconfig", "/nowhere/kubeconfig"),

@@ -178,7 +178,8 @@ kube::Plan plan(const RayCronJobSeen& seen, const Settings& settings,
   plan_all(draft);
   if (draft.status != cron_job.status)
     draft.plan.status =
-        update_status(ray::kRayCronJobs, cron_job.meta, ray::part_to_json(draft.status));
+        update_status(ray::kRayCronJobs, cron_job.meta, ray::part_to_json(cron_job.status),
+                      ray::part_to_json(draft.status));
   return std::move(draft.plan);
 }
 

@@ -204,7 +204,8 @@ kube::Write finalizer_write(const ray::RayJob& job, bool present) {
 }
 
 kube::Write status_write(const ray::RayJob& job, const ray::RayJobStatus& status) {
-  return update_status(ray::kRayJobs, job.meta, ray::part_to_json(status));
+  return update_status(ray::kRayJobs, job.meta, ray::part_to_json(job.status),
+                       ray::part_to_json(status));
 }
 
 }  // namespace manta::controllers::rayjob

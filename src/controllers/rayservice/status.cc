@@ -72,7 +72,8 @@ void plan_status(Draft& draft) {
   if (!worth_writing(draft.service().status, draft.status, gate)) return;
   draft.status.lastUpdateTime = draft.now();
   draft.plan.status =
-      update_status(ray::kRayServices, draft.service().meta, ray::part_to_json(draft.status));
+      update_status(ray::kRayServices, draft.service().meta,
+                    ray::part_to_json(draft.service().status), ray::part_to_json(draft.status));
 }
 
 }  // namespace manta::controllers::rayservice
