@@ -4,8 +4,9 @@ import subprocess
 import time
 
 import pytest
+import yaml
 
-from conftest import CRDS, MANAGER, helm_template
+from conftest import CRDS, DEPLOY, MANAGER, helm_template
 from rights import RIGHTS, grant, granted, ray_cluster
 
 KINDS = ["raycluster", "rayjob", "rayservice", "raycronjob"]
@@ -104,13 +105,24 @@ def test_who_sets_an_owner_needs_the_right_to_delete(cluster, account, kind, res
 
 
 def test_HM_02_chart_grants_what_calls_yaml_says_and_no_more():
-    roles = [o for o in helm_template("kuberay-operator", {"batchScheduler": {"enabled": True}, "featureGates": [
-        {"name": "KubernetesWAS", "enabled": True}, {"name": "RayClusterReplaceLostHead", "enabled": True}]})
-        if o["kind"] in RIGHTS and o["metadata"]["name"].startswith("kuberay-operator")]
+    calls = yaml.safe_load((DEPLOY / "rbac/calls.yaml").read_text())
+    gates = [{"name": part["name"], "enabled": True} for part in calls["conditional"]]
+    roles = [o for o in helm_template("kuberay-operator", {"batchScheduler": {"enabled": True}, "featureGates": gates})
+             if o["kind"] in RIGHTS and o["metadata"]["name"].startswith("kuberay-operator")]
     have = {(g, r, v) for role in roles for rule in role.get("rules", []) for g in rule["apiGroups"]
             for r in rule["resources"] for v in rule["verbs"]}
     assert have == set(granted())
     assert not [right for right in have if "*" in right]
+
+
+def test_SEC_04_a_namespaced_installation_has_the_same_rights_in_its_namespaces_and_none_beyond():
+    """So what rights.py shows of each rule, that it is used and nothing else is, holds for these as well."""
+    whole = helm_template("kuberay-operator").of("ClusterRole", "kuberay-operator")["rules"]
+    rendered = helm_template("kuberay-operator", {"singleNamespaceInstall": True, "watchNamespace": ["a", "b"]})
+    roles = {o["metadata"]["namespace"]: o["rules"] for o in rendered
+             if o["kind"] == "Role" and o["metadata"]["name"] == "kuberay-operator"}
+    assert roles == {"a": whole, "b": whole}
+    assert not [o for o in rendered if o["kind"].startswith("ClusterRole")]
 
 
 def test_SEC_04_a_namespaced_installation_works_without_a_cluster_role(cluster, account):
