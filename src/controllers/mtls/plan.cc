@@ -17,6 +17,9 @@ namespace {
 
 constexpr Duration kExpiresSoon = std::chrono::hours{24};
 constexpr Duration kRemindEvery = std::chrono::hours{1};
+// A Pod on its way to a node has an address in seconds. Each new address is a certificate issued
+// anew, so those of Pods that were made together go into one.
+constexpr Duration kAddressesTogether = std::chrono::seconds{5};
 
 /// The plan under way.
 struct Draft {
@@ -98,16 +101,41 @@ kube::StringMap labels_of(const Json& object) {
   return out;
 }
 
+// Ended Pods need no certificate any more.
+bool has_use_for_address(const kube::PodView& pod, std::string_view node_type) {
+  const bool over = pod.phase == kube::PodPhase::Succeeded || pod.phase == kube::PodPhase::Failed;
+  return pod.meta.label(ray::kLabelNodeType) == node_type && !over && !pod.meta.deleting;
+}
+
+// How long to wait for the addresses of Pods that have just been placed; nothing: not at all.
+std::optional<Duration> until_addresses(const MtlsSeen& seen, std::string_view node_type,
+                                        Time now) {
+  std::optional<Duration> wait;
+  for (const auto& pod : seen.pods) {
+    const auto left = kAddressesTogether - (now - pod->meta.created);
+    if (has_use_for_address(*pod, node_type) && pod->podIP.empty() && !pod->nodeName.empty() &&
+        left > Duration::zero())
+      wait = std::max(wait.value_or(left), left);
+  }
+  return wait;
+}
+
 // `node`: head or worker.
 void sync_leaf(Draft& draft, std::string_view node, const kube::SpecView* live,
-               const kube::SecretView* secret, const Json& wanted) {
+               const kube::SecretView* secret, const Json& wanted, Time now) {
   const auto step = fmt::format("{} certificate", node);
   if (!ensure_object(draft, step, kCertificates, live ? &live->meta : nullptr, wanted)) return;
   const Json& spec = *find(wanted, {"spec"});
   const auto addresses = set_of(spec, "ipAddresses");
   auto labels = labels_of(wanted);
-  if (live->meta.labels != labels || set_of(live->spec, "dnsNames") != set_of(spec, "dnsNames") ||
-      set_of(live->spec, "ipAddresses") != addresses) {
+  bool differs =
+      live->meta.labels != labels || set_of(live->spec, "dnsNames") != set_of(spec, "dnsNames");
+  if (!differs && set_of(live->spec, "ipAddresses") != addresses) {
+    const auto wait = until_addresses(draft.seen, node, now);
+    if (wait) look_again_within(draft.plan, *wait);
+    differs = !wait;
+  }
+  if (differs) {
     auto changed = *live;
     changed.meta.labels = std::move(labels);
     changed.spec = spec;
@@ -122,16 +150,12 @@ void sync_leaf(Draft& draft, std::string_view node, const kube::SpecView* live,
 
 std::vector<std::string> addresses_of(const MtlsSeen& seen, std::string_view node_type) {
   std::vector<std::string> out;
-  for (const auto& pod : seen.pods) {
-    const bool over =
-        pod->phase == kube::PodPhase::Succeeded || pod->phase == kube::PodPhase::Failed;
-    if (pod->meta.label(ray::kLabelNodeType) == node_type && !over && !pod->meta.deleting)
-      out.push_back(pod->podIP);
-  }
+  for (const auto& pod : seen.pods)
+    if (has_use_for_address(*pod, node_type)) out.push_back(pod->podIP);
   return out;
 }
 
-void sync_objects(Draft& draft, const Settings& settings) {
+void sync_objects(Draft& draft, const Settings& settings, Time now) {
   const auto& seen = draft.seen;
   const auto& cluster = draft.cluster();
   const auto meta = [](const auto& view) { return view ? &view->meta : nullptr; };
@@ -144,9 +168,10 @@ void sync_objects(Draft& draft, const Settings& settings) {
   ensure_object(draft, "CA issuer", kIssuers, meta(seen.ca_issuer), ray::build_ca_issuer(cluster));
   sync_leaf(
       draft, "head", seen.leaves.head_certificate.get(), seen.leaves.head_secret.get(),
-      ray::build_head_certificate(cluster, addresses_of(seen, ray::kNodeTypeHead), settings.build));
+      ray::build_head_certificate(cluster, addresses_of(seen, ray::kNodeTypeHead), settings.build),
+      now);
   sync_leaf(draft, "worker", seen.leaves.worker_certificate.get(), seen.leaves.worker_secret.get(),
-            ray::build_worker_certificate(cluster, addresses_of(seen, ray::kNodeTypeWorker)));
+            ray::build_worker_certificate(cluster, addresses_of(seen, ray::kNodeTypeWorker)), now);
 }
 
 void look_at_expiry(Draft& draft, const kube::SpecView* certificate, Time now) {
@@ -163,7 +188,7 @@ void look_at_expiry(Draft& draft, const kube::SpecView* certificate, Time now) {
                             certificate->meta.key.name, hours)));
     wait = kRemindEvery;
   }
-  if (!draft.plan.look_again || wait < *draft.plan.look_again) draft.plan.look_again = wait;
+  look_again_within(draft.plan, wait);
 }
 
 void tell_readiness(Draft& draft, Time now) {
@@ -195,7 +220,7 @@ kube::Plan plan(const MtlsSeen& seen, const Settings& settings, Time now) {
       !ray::mtls_enabled(cluster.spec, settings.build))
     return {};
   Draft draft{.seen = seen};
-  sync_objects(draft, settings);
+  sync_objects(draft, settings, now);
   // What is about to be written is about to be issued anew: the next plan tells.
   if (draft.stage.empty()) tell_readiness(draft, now);
   draft.plan.stages.push_back(std::move(draft.stage));

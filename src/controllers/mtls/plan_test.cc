@@ -125,6 +125,32 @@ TEST(Mtls, ACertificateOfAnEarlierSpecIsNotReady) {
   EXPECT_EQ(world.step(), "MTLSCertsNotReady ");
 }
 
+TEST(Mtls, AddressesOfPodsThatWereMadeTogetherGetIntoOneCertificate) {
+  World world;
+  world.step();
+  const auto show = [&](int with_address, int of, Duration age) {
+    world.seen.pods.clear();
+    for (int i = 0; i < of; ++i) {
+      auto pod = *raycluster::testing::worker(fmt::format("w{}", i), {.age = age});
+      pod.nodeName = "n";
+      pod.podIP = i < with_address ? fmt::format("10.0.0.{}", i) : "";
+      world.seen.pods.push_back(raycluster::testing::share(std::move(pod)));
+    }
+  };
+  constexpr auto kUpdated = "update Certificate ray-worker-cert-c; ";
+  show(1, 100, std::chrono::seconds{1});
+  EXPECT_EQ(world.step(), "MTLSCertsNotReady ") << "99 are about to come";
+  EXPECT_EQ(world.look_again, std::chrono::seconds{4});
+  show(99, 100, std::chrono::seconds{2});
+  EXPECT_EQ(world.step(), "MTLSCertsNotReady ");
+  show(100, 100, std::chrono::seconds{3});
+  EXPECT_EQ(world.step(), kUpdated) << "all at once";
+  show(0, 100, std::chrono::seconds{3});
+  EXPECT_EQ(world.step(), "MTLSCertsNotReady ");
+  show(50, 100, std::chrono::seconds{5});
+  EXPECT_EQ(world.step(), kUpdated) << "what is late is not waited for";
+}
+
 TEST(Mtls, PodsAddressesGetIntoTheirOwnCertificate) {
   World world;
   world.step();
