@@ -132,5 +132,30 @@ TEST_F(ServicesTable, AGatewayThatDiffersIsReplacedWithItsOwnMetadata) {
   EXPECT_THAT(words(same.plan), ElementsAre());
 }
 
+TEST_F(ServicesTable, RS_14_WhatStandsInTheWayOfStepsIsNamed) {
+  const auto trouble = [&] { return gateway_trouble(draft()).value_or(""); };
+  const auto says = [](std::initializer_list<const char*> kinds) {
+    JsonArray out;
+    for (const auto* kind : kinds) out.push_back({{"type", kind}, {"status", "True"}});
+    return out;
+  };
+  EXPECT_EQ(trouble(), "Gateway ns/s-gateway is not there");
+  kube::SpecView gateway;
+  gateway.meta.key = {"ns", "s-gateway"};
+  seen.gateway = std::make_shared<kube::SpecView>(gateway);
+  EXPECT_EQ(trouble(), "Gateway ns/s-gateway is not Accepted");
+  gateway.status = {{"conditions", says({"Accepted", "Programmed"})}};
+  seen.gateway = std::make_shared<kube::SpecView>(gateway);
+  EXPECT_EQ(trouble(), "HTTPRoute ns/s-httproute is not there");
+  kube::SpecView route;
+  seen.route = std::make_shared<kube::SpecView>(route);
+  EXPECT_EQ(trouble(), "HTTPRoute ns/s-httproute is not accepted by Gateway ns/s-gateway");
+  const Json parent{{"parentRef", {{"name", "s-gateway"}}},
+                    {"conditions", says({"Accepted", "ResolvedRefs"})}};
+  route.status = {{"parents", JsonArray{parent}}};
+  seen.route = std::make_shared<kube::SpecView>(route);
+  EXPECT_EQ(trouble(), "");
+}
+
 }  // namespace
 }  // namespace manta::controllers::rayservice

@@ -127,7 +127,7 @@ const Row kRows[] = {
      SPEC "gatewayClassName is required for NewClusterWithIncrementalUpgrade"},
     {"SEEN_28_TwoGroupsOfOneName",
      [](auto& rs) {
-       ray::WorkerGroupSpec group{.groupName = "g", .maxReplicas = 1};
+       ray::WorkerGroupSpec group{.groupName = "g", .minReplicas = 0, .maxReplicas = 1};
        group.template_ = rs.spec.rayClusterConfig.headGroupSpec.template_;
        rs.spec.rayClusterConfig.workerGroupSpecs = {group, group};
      },
