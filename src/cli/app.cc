@@ -32,6 +32,7 @@ struct Choices {
   bool foreground = false;
   bool control_plane_only = false;
   bool with_operator = false;
+  bool without_operator = false;
   bool no_outbound = false;
   std::string feature_gates = {};
   bool for_runs = false;
@@ -71,21 +72,26 @@ void add_up(CLI::App& app, Choices& c) {
       ->check(CLI::Range(0, 65535));
   up->add_flag("--control-plane-only", c.control_plane_only,
                "No node, no Job controller, no scheduler, no operator");
-  up->add_flag("--operator", c.with_operator,
-               "With --control-plane-only: the operator all the same");
+  auto* with = up->add_flag("--operator", c.with_operator,
+                            "With --control-plane-only: the operator all the same");
+  auto* without = up->add_flag("--no-operator", c.without_operator,
+                               "Everything but the operator: bring your own");
+  without->excludes(with);
   up->add_flag("--no-outbound", c.no_outbound, "Pods reach each other and this machine only");
   up->add_option("--feature-gates", c.feature_gates,
-                 "The operator's, as Name=bool separated by commas");
+                 "The operator's, as Name=bool separated by commas")
+      ->excludes(without);
   up->add_flag("--for-runs", c.for_runs)->group("");    // who started it
   up->add_option("--ready-fd", c.ready_fd)->group("");  // how a starting process is told
   up->callback([&c] {
     c.action = [&c](const Paths& paths) {
-      const DaemonOptions options{.port = c.port,
-                                  .control_plane_only = c.control_plane_only,
-                                  .with_operator = !c.control_plane_only || c.with_operator,
-                                  .outbound = !c.no_outbound,
-                                  .for_runs = c.for_runs,
-                                  .feature_gates = c.feature_gates};
+      const DaemonOptions options{
+          .port = c.port,
+          .control_plane_only = c.control_plane_only,
+          .with_operator = c.with_operator || !(c.control_plane_only || c.without_operator),
+          .outbound = !c.no_outbound,
+          .for_runs = c.for_runs,
+          .feature_gates = c.feature_gates};
       return c.foreground ? run_daemon(paths, options, c.ready_fd) : command_up(paths, options);
     };
   });

@@ -45,13 +45,15 @@ int command_up(const Paths& paths, const DaemonOptions& options) {
   if (!launched->ours) {
     const auto* running = &launched->state;
     if (running->control_plane_only != options.control_plane_only ||
-        running->outbound != options.outbound ||
+        running->outbound != options.outbound || running->with_operator != options.with_operator ||
+        running->feature_gates != options.feature_gates ||
         (options.port && *options.port != 0 && *options.port != running->port)) {
-      print_error(
-          fmt::format("manta is running on {} with other options ({}{}{}); manta down first",
-                      paths.home.string(), running->server,
-                      running->control_plane_only ? ", control plane only" : "",
-                      running->outbound ? "" : ", no outbound"));
+      print_error(fmt::format(
+          "manta is running on {} with other options ({}{}{}{}{}); manta down first",
+          paths.home.string(), running->server,
+          running->control_plane_only ? ", control plane only" : "",
+          running->outbound ? "" : ", no outbound", running->with_operator ? "" : ", no operator",
+          running->feature_gates.empty() ? "" : ", gates " + running->feature_gates));
       return 1;
     }
     if (running->for_runs) {  // asked for by name: it stays when the runs are over

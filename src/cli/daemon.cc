@@ -201,6 +201,8 @@ class Daemon {
                             .version = std::string(operator_::operator_version()),
                             .control_plane_only = options_.control_plane_only,
                             .outbound = options_.outbound,
+                            .with_operator = options_.with_operator,
+                            .feature_gates = options_.feature_gates,
                             .for_runs = options_.for_runs};
     if (auto ok = write_state(paths_, state); !ok) return ok;
     log::info("manta is up", {{"server", state.server}, {"data", paths_.home.string()}});

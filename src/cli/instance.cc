@@ -14,11 +14,16 @@
 namespace manta::cli {
 
 Result<void> write_state(const Paths& paths, const DaemonState& state) {
-  const JsonObject json{
-      {"pid", state.pid},           {"port", std::int64_t(state.port)},
-      {"server", state.server},     {"started", state.started},
-      {"version", state.version},   {"controlPlaneOnly", state.control_plane_only},
-      {"outbound", state.outbound}, {"forRuns", state.for_runs}};
+  const JsonObject json{{"pid", state.pid},
+                        {"port", std::int64_t(state.port)},
+                        {"server", state.server},
+                        {"started", state.started},
+                        {"version", state.version},
+                        {"controlPlaneOnly", state.control_plane_only},
+                        {"outbound", state.outbound},
+                        {"forRuns", state.for_runs},
+                        {"operator", state.with_operator},
+                        {"featureGates", state.feature_gates}};
   // For scripts, which like a file with a number in it; nothing of ours reads it.
   if (auto ok = local::write_file_whole(paths.home / "manta.pid", std::to_string(state.pid) + "\n");
       !ok)
@@ -38,6 +43,8 @@ std::optional<DaemonState> read_state(const Paths& paths) {
                      .version = std::string(string_at(*json, {"version"})),
                      .control_plane_only = bool_at(*json, {"controlPlaneOnly"}),
                      .outbound = bool_at(*json, {"outbound"}, true),
+                     .with_operator = bool_at(*json, {"operator"}, true),
+                     .feature_gates = std::string(string_at(*json, {"featureGates"})),
                      .for_runs = bool_at(*json, {"forRuns"})};
 }
 

@@ -21,7 +21,9 @@ struct DaemonState {
   std::string version = {};
   bool control_plane_only = false;
   bool outbound = true;
-  bool for_runs = false;  // started by `manta run`, ends with the last run that uses it
+  bool with_operator = true;
+  std::string feature_gates = {};  // the operator's
+  bool for_runs = false;           // started by `manta run`, ends with the last run that uses it
 };
 
 Result<void> write_state(const Paths& paths, const DaemonState& state);

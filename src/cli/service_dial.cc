@@ -1,6 +1,7 @@
 #include "cli/service_dial.h"
 
 #include "kube/http_client.h"
+#include "operator/dashboard_fetch.h"
 
 #include <fmt/format.h>
 
@@ -32,17 +33,8 @@ Task<Result<kube::RawResponse>> fetch(std::shared_ptr<kube::HttpClient> client, 
     if (!picked) co_return failed(picked.error());
     host = std::move(*picked);
   }
-  kube::HttpRequest http{.method = std::move(request.method),
-                         .url = "http://" + host + request.path,
-                         .headers = {request.headers.begin(), request.headers.end()},
-                         .body = std::move(request.body),
-                         .timeout = request.timeout,
-                         .max_bytes = request.max_bytes};
-  auto answer = co_await client->request(std::move(http));
-  if (!answer) co_return failed(answer.error());
-  co_return kube::RawResponse{.status = answer->status,
-                              .headers = {answer->headers.begin(), answer->headers.end()},
-                              .body = std::move(answer->body)};
+  const auto to_pod = operator_::fetch_over(*client, [] { return true; });
+  co_return co_await to_pod(std::move(host), std::move(request));
 }
 
 }  // namespace
