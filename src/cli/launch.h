@@ -16,9 +16,9 @@ struct DaemonOptions {
   std::optional<std::uint16_t> port = {};  // nothing: the usual one, or a free one if that is taken
   bool control_plane_only = false;
   bool with_operator = true;
-  bool outbound = true;   // Pods reach the internet
-  bool for_runs = false;  // see DaemonState
-  std::string feature_gates = {};
+  bool outbound = true;            // Pods reach the internet
+  bool for_runs = false;           // see DaemonState
+  std::string feature_gates = {};  // the operator's, as its own flag takes them
 };
 
 struct Launch {
