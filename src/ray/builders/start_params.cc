@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <map>
 
 namespace manta::ray {
@@ -157,12 +158,19 @@ std::optional<double> quantity_as_float(std::string_view text) {
   if (suffix.ends_with('i')) {
     binary = std::ldexp(1.0, 10 * (static_cast<int>(kBinary.find(suffix[0])) + 1));
   } else if (suffix.size() > 1) {  // e3, E-2
-    exponent += std::atoi(std::string(suffix.substr(1)).c_str());
+    // Ten thousand is as good as a million: beyond, a double is its largest or 0.
+    std::int64_t given = 0;
+    const auto power = suffix.substr(suffix[1] == '+' ? 2 : 1);
+    std::from_chars(power.data(), power.data() + power.size(), given);
+    exponent += static_cast<int>(std::clamp<std::int64_t>(given, -10'000, 10'000));
   } else if (suffix.size() == 1) {
     constexpr std::string_view kDecimal = "num kMGTPE";
     exponent += 3 * (static_cast<int>(kDecimal.find(suffix[0])) - 3);
   }
-  return std::strtod(fmt::format("{}e{}", digits, exponent).c_str(), nullptr) * binary;
+  const double value =
+      std::strtod(fmt::format("{}e{}", digits, exponent).c_str(), nullptr) * binary;
+  constexpr double kMost = std::numeric_limits<double>::max();
+  return std::clamp(value, -kMost, kMost) + 0.0;  // JSON has no infinity, and -0 is 0
 }
 
 void apply_group_resources(StartParams& params, const kube::StringMap& resources) {

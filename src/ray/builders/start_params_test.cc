@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <utility>
 
 namespace manta::ray {
@@ -210,6 +212,12 @@ TEST(QuantityAsFloat, IsTheNearestDouble) {
       {"0.3", 0.3},  {"700m", 0.7}, {"1.5", 1.5}, {"250m", 0.25},       {"2Ki", 2048},
       {"1e3", 1000}, {"2k", 2000},  {"-1", -1},   {"1.5Gi", 1610612736}};
   for (const auto& [text, want] : rows) EXPECT_EQ(quantity_as_float(text), want) << text;
+  constexpr double kMost = std::numeric_limits<double>::max();
+  for (const auto* huge : {"1e400", "1e99999999999", "1e+5000000000"})
+    EXPECT_EQ(quantity_as_float(huge), kMost) << huge;
+  EXPECT_EQ(quantity_as_float("-1e400"), -kMost);
+  EXPECT_FALSE(std::signbit(*quantity_as_float("-0")));
+  EXPECT_EQ(quantity_as_float("1e-99999999999"), 0);
   EXPECT_FALSE(quantity_as_float("many"));
   EXPECT_FALSE(quantity_as_float(""));
 }
