@@ -70,6 +70,46 @@ TEST(TzifFile, RefusesEveryShorterFile) {
     EXPECT_FALSE(parse_time_zone(std::string_view(whole).substr(0, size))) << size;
 }
 
+// Both changes of clocks of a year, as robfig/cron v3.0.1 ticks over them: what is skipped is
+// skipped, what comes twice comes twice.
+struct Ticks {
+  const char *zone, *schedule, *after, *ticks;
+};
+const Ticks kTicks[] = {
+    {"Europe/Berlin", "30 2 * * *", "2026-03-27T12:00:00Z",
+     "03-28T01:30 03-30T00:30 03-31T00:30 04-01T00:30 "},
+    {"Europe/Berlin", "30 2 * * *", "2026-10-23T12:00:00Z",
+     "10-24T00:30 10-25T00:30 10-25T01:30 10-26T01:30 "},
+    {"Europe/Berlin", "*/30 1-2 * * *", "2026-03-28T12:00:00Z",
+     "03-29T00:00 03-29T00:30 03-29T23:00 03-29T23:30 "},
+    {"America/New_York", "30 1 * * *", "2026-10-31T12:00:00Z",
+     "11-01T05:30 11-01T06:30 11-02T06:30 11-03T06:30 "},
+    {"America/New_York", "15 2 * * sun", "2026-03-01T12:00:00Z",
+     "03-15T06:15 03-22T06:15 03-29T06:15 04-05T06:15 "},
+    {"Australia/Sydney", "0 2 * * *", "2026-04-03T12:00:00Z",
+     "04-03T15:00 04-04T15:00 04-04T16:00 04-05T16:00 "},
+    {"Australia/Sydney", "59 2 * * *", "2026-10-02T12:00:00Z",
+     "10-02T16:59 10-04T15:59 10-05T15:59 10-06T15:59 "},
+    {"Europe/London", "@hourly", "2026-10-24T23:30:00Z",
+     "10-25T00:00 10-25T01:00 10-25T02:00 10-25T03:00 "},
+};
+TEST(TimeZones, CJ_06_TicksOverTheChangesOfClocks) {
+  TimeZones zones([](std::string_view) { return std::nullopt; });
+  if (!zones.find("Europe/Berlin")) GTEST_SKIP() << "no time zone database here";
+  for (const auto& row : kTicks) {
+    const auto zone = zones.find(row.zone);
+    ASSERT_TRUE(zone) << row.zone;
+    const auto schedule = *ray::CronSchedule::parse(row.schedule);
+    std::string ticks;
+    auto time = *parse_rfc3339(row.after);
+    for (int i = 0; i < 4; ++i) {
+      time = *schedule.next(time, *zone);
+      ticks += format_rfc3339(time).substr(5, 11) + " ";
+    }
+    EXPECT_EQ(ticks, row.ticks) << row.zone << " " << row.schedule;
+  }
+}
+
 TEST(TimeZones, RefusesNamesThatLeaveTheDatabase) {
   TimeZones zones([](std::string_view) { return std::nullopt; });
   for (auto name : {"../UTC", "/etc/localtime", "a\\b", "Mars/Olympus"})

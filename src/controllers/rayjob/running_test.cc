@@ -1,0 +1,162 @@
+// Running: what Ray and the submitter say.
+#include "controllers/rayjob/states.h"
+#include "controllers/rayjob/testing.h"
+
+namespace manta::controllers::rayjob {
+namespace {
+
+using testing::World;
+
+TEST(RayJob, FailedApplicationIsAppFailed) {
+  World world;
+  world.ready().ray_says("FAILED").submitter_ends();
+  EXPECT_EQ(world.state(), "Failed/FAILED/AppFailed");
+  EXPECT_EQ(world.job.status.failed, 1);
+}
+
+TEST(RayJob, FailedSubmitterIsSubmissionFailed) {
+  World world;
+  world.ready()
+      .ray_fails(ErrorCode::Unavailable)
+      .submitter_ends("Failed")
+      .pass_time(std::chrono::seconds{4});
+  EXPECT_EQ(world.state(), "Running//");  // Ray may know better
+  world.pass_time(std::chrono::seconds{1});
+  EXPECT_EQ(world.state(), "Failed//SubmissionFailed");
+}
+
+// A sidecar runs as soon as its head does, and may have ended minutes before all workers are ready.
+TEST(RayJob, SubmitterThatFailedBeforeRayWasAskedWaitsForTheFirstAnswer) {
+  const auto ended_early = [] {
+    World world;
+    world.ready();
+    world.now += std::chrono::minutes{2};
+    world.submitter->conditions = {{.type = "Failed",
+                                    .status = "True",
+                                    .lastTransitionTime = world.now - std::chrono::minutes{1}}};
+    world.settle();
+    EXPECT_EQ(world.state(), "Running//");
+    return world;
+  };
+  EXPECT_EQ(ended_early().ray_says("FAILED").state(), "Failed/FAILED/AppFailed");
+  EXPECT_EQ(ended_early().ray_fails(ErrorCode::Unavailable).state(), "Failed//SubmissionFailed");
+}
+
+TEST(RayJob, SubmitterThatFailedWithItsJobIsAppFailed) {
+  World world;
+  world.ready().ray_says("RUNNING").submitter_ends("Failed");
+  EXPECT_EQ(world.state(), "Running/RUNNING/");  // Ray was asked before that
+  world.pass_time(std::chrono::seconds{2}).ray_says("FAILED");
+  EXPECT_EQ(world.state(), "Failed/FAILED/AppFailed");
+}
+
+TEST(RayJob, SubmitterThatFailedByAClockAheadOfOursIsNotWaitedFor) {
+  World world;
+  world.ready().ray_says("RUNNING");
+  world.now += std::chrono::hours{1};
+  world.submitter->conditions = {
+      {.type = "Failed", .status = "True", .lastTransitionTime = world.now}};
+  world.now -= std::chrono::hours{1};
+  world.settle();
+  EXPECT_EQ(world.state(), "Failed/RUNNING/SubmissionFailed");
+}
+
+TEST(RayJob, UnknownJobFailsWhenItsSubmitterHasEnded) {
+  World world;
+  world.ready().ray_fails(ErrorCode::NotFound);
+  EXPECT_EQ(world.state(), "Running//");
+  world.submitter_ends().pass_time(std::chrono::seconds{5});
+  EXPECT_EQ(world.state(), "Failed//AppFailed");
+}
+
+TEST(RayJob, LateOperatorStillSeesTheSuccess) {
+  World world;
+  world.ready().ray_says("RUNNING").submitter_ends();
+  world.facts.clear();  // a new process has not asked yet
+  world.pass_time(std::chrono::minutes{5});
+  EXPECT_EQ(world.state(), "Running/RUNNING/");
+  world.ray_says("SUCCEEDED");
+  EXPECT_EQ(world.state(), "Complete/SUCCEEDED/");
+}
+
+TEST(RayJob, SubmitterThatEndedLongBeforeTheJobIsSaidAndNoEnd) {  // RJ-05
+  World world;
+  world.ready().ray_says("RUNNING").submitter_ends().pass_time(std::chrono::seconds{30});
+  EXPECT_EQ(world.state(), "Running/RUNNING/");
+  EXPECT_EQ(world.notices(), "SubmitterEnded");
+  world.ray_says("SUCCEEDED");
+  EXPECT_EQ(world.state(), "Complete/SUCCEEDED/");
+  EXPECT_EQ(world.notices(), "");
+}
+
+TEST(RayJob, SubmitterThatEndedLongBeforeTheJobFailsItWhereTheGraceIsSet) {
+  World world;
+  world.settings.job_grace_is_set = true;
+  world.ready().ray_says("RUNNING").submitter_ends().pass_time(std::chrono::seconds{29});
+  EXPECT_EQ(world.state(), "Running/RUNNING/");
+  world.pass_time(std::chrono::seconds{1});
+  EXPECT_EQ(world.state(), "Failed/FAILED/JobDeploymentStatusTransitionGracePeriodExceeded");
+}
+
+TEST(RayJobHttp, SubmitsOnceRayDoesNotKnowTheJob) {
+  World world("HTTPMode");
+  world.ready();
+  EXPECT_EQ(world.written(), "patch rayjobs, create rayclusters, create services");
+  world.ray_fails(ErrorCode::NotFound);
+  EXPECT_EQ(world.written(), "call submit-job");
+  world.ray_says("SUCCEEDED");
+  EXPECT_EQ(world.state(), "Complete/SUCCEEDED/");
+}
+
+TEST(RayJobHttp, RefusedSubmissionRunsAgainstTheClock) {
+  World world("HTTPMode");
+  world.ready();
+  world.failures = {{"submit", {.attempts = 1}}};
+  world.ray_fails(ErrorCode::NotFound);
+  EXPECT_TRUE(world.job.status.jobStatusCheckFailureStartTime);
+}
+
+TEST(RayJobSidecar, LostHeadFailsIt) {
+  World world("SidecarMode");
+  world.ready().ray_says("RUNNING");
+  world.heads.clear();
+  world.settle();
+  EXPECT_EQ(world.state(), "Failed/RUNNING/AppFailed");
+}
+
+TEST(RayJob, SubmitterThatFailedAfterASuccessIsForRayToJudge) {
+  World world;
+  world.ready().ray_says("SUCCEEDED").submitter_ends("Failed");
+  EXPECT_EQ(world.state(), "Complete/SUCCEEDED/");
+}
+
+TEST(RayJob, AFailureThatOnlyRayToldHasRaysWords) {
+  World world;
+  world.ready();
+  world.facts["job-info"] = {
+      .answer =
+          parse_json(R"({"status":"FAILED","message":"boom","end_time":1700000000000})").value(),
+      .at = world.now};
+  world.submitter_ends("Failed");
+  EXPECT_EQ(world.state(), "Failed/FAILED/AppFailed");
+  EXPECT_EQ(world.job.status.message, "boom");
+  EXPECT_TRUE(world.job.status.rayJobInfo.endTime);
+}
+
+TEST(RayJob, AJobThatRunsAgainHasNoEnd) {
+  World world;
+  world.ready().ray_says("FAILED", R"(,"end_time":4102444800000)");
+  ASSERT_TRUE(world.job.status.rayJobInfo.endTime);
+  world.ray_says("RUNNING");
+  EXPECT_FALSE(world.job.status.rayJobInfo.endTime);
+}
+
+TEST(RayJobGate, CountLostHeads) {  // RJ-04
+  World world("HTTPMode");
+  world.settings.job_gates.count_lost_heads = true;
+  world.ready().ray_says("RUNNING").ray_fails(ErrorCode::NotFound);
+  EXPECT_EQ(world.state(), "Failed/RUNNING/AppFailed");
+}
+
+}  // namespace
+}  // namespace manta::controllers::rayjob
