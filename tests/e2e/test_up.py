@@ -69,8 +69,14 @@ def test_port_taken_is_a_message(manta):
 
 def test_other_options_than_the_running_one(manta):
     manta.up()
-    done = manta("up", "--control-plane-only", check=False)
-    assert done.returncode == 1 and "manta down first" in done.stderr
+    for option in ("--control-plane-only", "--no-operator", "--feature-gates=RayJobPatience=true"):
+        done = manta("up", option, check=False)
+        assert done.returncode == 1 and "manta down first" in done.stderr
+
+
+def test_a_gate_that_is_none_is_named(manta):
+    done = manta("up", "--port", "0", "--feature-gates=RayJobHaste=true", check=False)
+    assert done.returncode == 1 and "unrecognized feature gate: RayJobHaste" in done.stderr
 
 
 def test_data_directory_that_is_no_directory(manta, tmp_path):
