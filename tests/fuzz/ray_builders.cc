@@ -2,6 +2,8 @@
 // holds besides.
 #include "fuzz/ray_shape.h"
 #include "ray/builders/access.h"
+#include "ray/builders/certificates.h"
+#include "ray/builders/children.h"
 #include "ray/builders/gateway.h"
 #include "ray/builders/ingress.h"
 #include "ray/builders/network_policy.h"
@@ -53,6 +55,55 @@ static void check_pod(const Json& pod, const Json& pod_template) {
       FUZZ_CHECK(string_at(built[i], {"futureKey"}) == "keep", text(), dump_json(pod_template));
 }
 
+// What is sent must read back as it was.
+static void check_text(const Json& object) {
+  const auto text = dump_json(object);
+  const auto again = parse_json(text);
+  FUZZ_CHECK(again && dump_json(*again) == text, text);
+}
+
+static void check_cluster_objects(const RayCluster& cluster, const BuildOptions& opts) {
+  check_text(build_head_service(cluster, opts));
+  check_text(build_head_service(with_declared_ports(cluster), opts));
+  check_text(build_headless_worker_service(cluster));
+  if (const auto serve = build_serve_service(cluster)) check_text(*serve);
+  check_text(build_head_ingress(cluster));
+  check_text(build_head_route(cluster));
+  for (const auto& policy : build_network_policies(cluster)) check_text(policy);
+  check_text(build_autoscaler_service_account(cluster));
+  check_text(build_autoscaler_role(cluster, opts));
+  check_text(build_autoscaler_role_binding(cluster));
+  check_text(build_auth_secret(cluster, {}));
+  const auto claim = build_gcs_claim(cluster);
+  check_text(claim);
+  FUZZ_CHECK(gcs_claim_drift(cluster, claim).empty(), dump_json(claim));
+  (void)gcs_claim_drift(cluster, cluster.spec.headGroupSpec.template_);
+  check_text(build_ca_certificate(cluster));
+  check_text(build_head_certificate(cluster, {"10.0.0.1", ""}, opts));
+  check_text(build_worker_certificate(cluster, {}));
+  check_text(build_redis_cleanup_job(cluster, opts));
+}
+
+static void check_objects_of_others(Input& in, const RayCluster& cluster,
+                                    const BuildOptions& opts) {
+  if (const auto job = parse_ray_job(make_ray_job(in, 0))) {
+    if (const auto submitter = build_submitter_job(*job, cluster, opts)) check_text(*submitter);
+    if (const auto sidecar = build_sidecar_submitter(*job, cluster, opts)) check_text(*sidecar);
+    if (const auto child = build_cluster_for_job(*job, opts)) check_text(*child);
+    check_text(build_head_service(*job, cluster, opts));
+  }
+  if (const auto service = parse_ray_service(make_ray_service(in, 0))) {
+    if (const auto serve = build_serve_service(*service, cluster)) check_text(*serve);
+    if (const auto serve = build_incremental_serve_service(*service, cluster)) check_text(*serve);
+    check_text(build_head_service(*service, cluster, opts));
+    check_text(build_cluster_for_service(*service, "child", in.flag(), opts));
+    check_text(build_gateway(*service));
+    check_text(build_http_route(*service, {cluster, 40}, RouteTarget{cluster, 60}));
+  }
+  if (const auto cron_job = parse_ray_cron_job(make_ray_cron_job(in, 0)))
+    check_text(build_job_for_cron_job(*cron_job, Time{std::chrono::hours{500'000}}));
+}
+
 FUZZ(data) {
   Input in(data);
   const auto opts = options(in);
@@ -75,23 +126,9 @@ FUZZ(data) {
   (void)desired_worker_pods(cluster->spec);
   (void)min_worker_pods(cluster->spec);
   (void)max_worker_pods(cluster->spec);
-  (void)json_of(desired_resources(cluster->spec));
-  (void)json_of(min_resources(cluster->spec));
-  (void)build_head_service(*cluster, opts);
-  (void)build_headless_worker_service(*cluster);
-  (void)build_serve_service(*cluster);
-  (void)build_network_policies(*cluster);
-  (void)build_redis_cleanup_job(*cluster, opts);
-
-  const auto job = parse_ray_job(make_ray_job(in, 0));
-  if (job) {
-    (void)build_submitter_job(*job, *cluster, opts);
-    (void)build_sidecar_submitter(*job, *cluster, opts);
-    (void)build_head_service(*job, *cluster, opts);
-  }
-  const auto service = parse_ray_service(make_ray_service(in, 0));
-  if (service) {
-    (void)build_serve_service(*service, *cluster);
-    (void)build_incremental_serve_service(*service, *cluster);
-  }
+  check_text(json_of(desired_resources(cluster->spec)));
+  check_text(json_of(scheduled_resources(cluster->spec)));
+  check_text(json_of(min_resources(cluster->spec)));
+  check_cluster_objects(*cluster, opts);
+  check_objects_of_others(in, *cluster, opts);
 }
