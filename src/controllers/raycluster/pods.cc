@@ -55,11 +55,25 @@ kube::Write delete_worker(const RayClusterSeen& seen, const ray::WorkerGroupSpec
   return write;
 }
 
+// Each plan counts its new replicas from 0, so two plans of one instant would name theirs alike.
+// Times of creation are whole seconds: of what is older the name does not count, and to look at it
+// for each new Pod would take long.
+bool is_taken(const RayClusterSeen& seen, std::string_view replica, Time now) {
+  return std::ranges::any_of(seen.pods, [&](const auto& pod) {
+    return pod->meta.created + std::chrono::seconds{1} >= now &&
+           pod->meta.label(ray::kLabelReplicaName) == replica;
+  });
+}
+
 std::string new_replica_name(const RayClusterSeen& seen, const ray::WorkerGroupSpec& group,
                              std::int32_t number, Time now) {
-  return fmt::format(
-      "{}-{}", group.groupName,
-      derived_suffix(seen.cluster->meta.uid, fmt::format("{}/{}", group.groupName, number), now));
+  auto salt = fmt::format("{}/{}", group.groupName, number);
+  while (true) {
+    auto name =
+        fmt::format("{}-{}", group.groupName, derived_suffix(seen.cluster->meta.uid, salt, now));
+    if (!is_taken(seen, name, now)) return name;
+    salt += "/again";
+  }
 }
 
 kube::Write adopt_worker(const RayClusterSeen& seen, const ray::WorkerGroupSpec& group,

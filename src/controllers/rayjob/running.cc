@@ -30,9 +30,11 @@ bool awaits_last_word(Draft& draft, const SubmitterState& submitter) {
   // A node's clock may run ahead of ours: no newer answer would ever be new enough.
   if (!submitter.finished || *submitter.finished > draft.now()) return false;
   const auto fact = draft.context.facts.find(kJobInfoFact);
+  // A sidecar may have ended long before its cluster was ready, and a new process has asked nothing
+  // yet: Ray's first answer comes soon, if only that nobody answers.
+  if (fact == draft.context.facts.end()) return dashboard_reachable(draft.seen);
   // Conditions tell whole seconds.
-  const bool newer = fact != draft.context.facts.end() &&
-                     fact->second.at >= *submitter.finished + std::chrono::seconds{1};
+  const bool newer = fact->second.at >= *submitter.finished + std::chrono::seconds{1};
   return !newer && !draft.has_come(*submitter.finished + kLastWord);
 }
 
