@@ -227,7 +227,6 @@ kube::Stage group_writes(const RayClusterSeen& seen, const Settings& settings, T
       continue;
     }
     const GroupSeen group_seen{.pods = pods,
-                               .cluster = seen.pods,
                                .surplus_may_go = !autoscaled || settings.random_pod_delete,
                                .index_replicas = settings.build.multi_host_indexing,
                                .trim_pending = settings.cluster_gates.trim_pending,

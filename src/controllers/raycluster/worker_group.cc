@@ -44,7 +44,7 @@ GroupDecision decide_group(const ray::WorkerGroupSpec& group, const GroupSeen& s
   const auto goes = [&](const PodPtr& pod) {
     return std::ranges::find(out.remove, pod, &PodRemoval::pod) != out.remove.end();
   };
-  for (const auto& pod : living(seen.cluster))
+  for (const auto& pod : living(seen.pods))  // SEC-02: nobody else's, whatever is named
     if (!goes(pod) && std::ranges::find(named, pod->meta.key.name) != named.end())
       out.remove.push_back({pod, PodRemoval::Cause::Named, "named in workersToDelete"});
 

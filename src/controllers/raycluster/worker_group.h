@@ -13,7 +13,6 @@ namespace manta::controllers::raycluster {
 
 struct GroupSeen {
   Pods pods = {};               // of the group, by name, those being deleted too
-  Pods cluster = {};            // of the whole cluster: workersToDelete may name any
   bool surplus_may_go = true;   // no autoscaler owns the choice, or the operator is told to choose
   bool index_replicas = true;   // gate RayMultiHostIndexing
   bool trim_pending = false;    // gate RayClusterTrimPending, AS-04

@@ -34,7 +34,7 @@ ray::WorkerGroupSpec group(std::int32_t replicas, std::vector<std::string> named
 }
 
 GroupSeen pods(Pods list, bool surplus_may_go = true) {
-  return {.pods = list, .cluster = list, .surplus_may_go = surplus_may_go};
+  return {.pods = list, .surplus_may_go = surplus_may_go};
 }
 
 const PodSays kFailed{.phase = PodPhase::Failed, .ready = false};
