@@ -89,8 +89,14 @@ class Reader {
 }  // namespace
 
 Result<void> apply_config_file(Options& options, std::string_view text) {
-  auto document = parse_yaml_one(text);
-  if (!document) return std::unexpected(document.error().in("reading the configuration file"));
+  auto documents = parse_yaml(text);
+  if (!documents) return std::unexpected(documents.error().in("reading the configuration file"));
+  if (documents->size() > 1)
+    return failed(ErrorCode::Invalid, "the configuration file must hold one object");
+  // An empty file, or one of comments only, asks for the defaults.
+  const Json nothing = JsonObject{};
+  const Json* document =
+      documents->empty() || documents->front().is_null() ? &nothing : &documents->front();
   if (!document->is_object())
     return failed(ErrorCode::Invalid, "the configuration file must hold one object");
   const auto version = string_at(*document, {"apiVersion"}, "config.ray.io/v1alpha1");

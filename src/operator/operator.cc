@@ -67,7 +67,7 @@ kube::ControllerSpec cluster_controller(World& world, const controllers::Setting
                                   const kube::PlanContext& context) -> std::optional<kube::Plan> {
         const auto seen = see_ray_cluster(world, key);
         if (!seen) return std::nullopt;
-        if (!world.secrets.known_to(key)) return kube::Plan();  // planned again when it is
+        if (!world.secrets.known_to(key)) return wait_for_secrets(world, key, context.now);
         return controllers::raycluster::plan(*seen, settings, context);
       },
       .watches = {Watch{&world.clusters, kube::itself},

@@ -24,6 +24,9 @@ struct Case {
 const Case kCases[] = {
     {"Minimal", "apiVersion: config.ray.io/v1alpha1\nkind: Configuration\n",
      ":8080 :8082 elect 1 -1.00 200"},
+    {"Empty", "", ":8080 :8082 elect 1 -1.00 200"},
+    {"CommentsOnly", "# nothing yet\n", ":8080 :8082 elect 1 -1.00 200"},
+    {"TwoDocuments", "qps: 5\n---\nqps: 6\n", "the configuration file must hold one object"},
     {"KindMayBeLeftOut", "qps: 150.5\nburst: 300\n", ":8080 :8082 elect 1 150.5 300"},
     {"Json", R"({"enableLeaderElection": false, "metricsAddr": ":1", "reconcileConcurrency": 100})",
      ":1 :8082 alone 100 -1.00 200"},

@@ -9,10 +9,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 
 namespace manta::operator_ {
 namespace {
@@ -22,11 +25,17 @@ constexpr double kDefaultQps = 5;
 constexpr int kDefaultBurst = 10;
 
 Result<std::string> read_file(const std::string& path) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown))
+    return failed(ErrorCode::Invalid, fmt::format("cannot read {}: it is a directory", path));
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf()))
-    return failed(ErrorCode::NotFound, fmt::format("cannot read {}", path));
-  return std::move(text).str();
+  std::string text(std::istreambuf_iterator<char>(file), {});  // an empty file is one, too
+  if (!file)
+    return failed(ErrorCode::NotFound,
+                  fmt::format("cannot read {}: {}", path,
+                              errno != 0 ? std::strerror(errno) : "it cannot be opened"));
+  return text;
 }
 
 int fail(const StartFailure& failure, std::string_view logger = "setup") {

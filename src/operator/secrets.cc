@@ -7,6 +7,8 @@
 
 namespace manta::operator_ {
 
+constexpr Duration kPatience = std::chrono::seconds{30};
+
 Secrets::Secrets(const std::string& namespace_, kube::Cache<ray::RayCluster>& clusters,
                  bool certificates)
     : labelled(kube::kSecrets, kube::project_secret,
@@ -48,6 +50,18 @@ bool Secrets::known_to(const kube::ObjectKey& cluster) const {
   for (const auto& secret : wants->second)
     if (!known(secret)) return false;
   return true;
+}
+
+std::optional<kube::ObjectKey> Secrets::overdue(const kube::ObjectKey& cluster, Time now) const {
+  const auto wants = wants_.find(cluster);
+  if (wants == wants_.end()) return std::nullopt;
+  for (const auto& secret : wants->second) {
+    if (known(secret)) continue;
+    const auto followed = followed_.find(secret);
+    const auto since = followed == followed_.end() ? labelled_started_ : followed->second->started;
+    if (since && now - *since > kPatience) return secret;
+  }
+  return std::nullopt;
 }
 
 std::vector<kube::ObjectKey> Secrets::wanted_by(const kube::ObjectKey& secret) const {
@@ -130,13 +144,13 @@ void Secrets::tell(const kube::ObjectKey& secret) {
 
 void Secrets::start(const std::shared_ptr<Followed>& followed) {
   if (!running_ || followed->started) return;
-  followed->started = true;
+  followed->started = running_->loop.now();
   running_->scope.spawn("follow a Secret", reflect(*running_, followed));
 }
 
 void Secrets::start_labelled() {
   if (!running_ || labelled_started_) return;
-  labelled_started_ = true;
+  labelled_started_ = running_->loop.now();
   running_->scope.spawn("follow Secrets", kube::reflect(running_->loop, running_->api, labelled,
                                                         running_->random, running_->stop));
 }

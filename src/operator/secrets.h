@@ -38,6 +38,9 @@ class Secrets {
   bool known(const kube::ObjectKey& key) const;
   /// The same of everything that this cluster wants.
   bool known_to(const kube::ObjectKey& cluster) const;
+  /// A Secret that this cluster wants and that the API server has not spoken of for half a minute:
+  /// it refuses to, most likely. Nothing: there is none.
+  std::optional<kube::ObjectKey> overdue(const kube::ObjectKey& cluster, Time now) const;
   /// The RayClusters that want this Secret.
   std::vector<kube::ObjectKey> wanted_by(const kube::ObjectKey& secret) const;
   /// Called with a cluster when known_to() may have become true.
@@ -54,7 +57,7 @@ class Secrets {
     Followed(kube::CacheBase& target, const kube::ObjectKey& key) : feed(target, key) {}
     kube::Feed feed;
     std::stop_source stop;
-    bool started = false;
+    std::optional<Time> started = {};
   };
   struct Running {
     Loop& loop;
@@ -81,7 +84,7 @@ class Secrets {
   std::map<kube::ObjectKey, std::shared_ptr<Followed>> followed_ = {};
   std::vector<std::function<void(const kube::ObjectKey&)>> callbacks_ = {};
   std::optional<Running> running_ = {};
-  bool labelled_started_ = false;
+  std::optional<Time> labelled_started_ = {};
 };
 
 }  // namespace manta::operator_

@@ -2,6 +2,7 @@
 
 #include "controllers/raycluster/objects.h"
 #include "controllers/rayservice/gateway_api.h"
+#include "controllers/writes.h"
 #include "kube/runtime.h"
 #include "operator/replicas_owner.h"
 #include "ray/builders/access.h"
@@ -375,6 +376,19 @@ std::vector<kube::ObjectKey> jobs_of_secret(const World& world, const kube::Obje
     if (const auto cluster = world.clusters.get(key))
       for (auto& job : jobs_of_cluster(world, cluster->meta)) keys.push_back(std::move(job));
   return keys;
+}
+
+kube::Plan wait_for_secrets(const World& world, const kube::ObjectKey& cluster, Time now) {
+  kube::Plan plan;  // made again when they are known
+  plan.look_again = std::chrono::seconds{30};
+  if (const auto secret = world.secrets.overdue(cluster, now))
+    plan.events.push_back(controllers::warning(
+        "SecretNotReadable", "Reconcile",
+        fmt::format(
+            "The API server does not tell the operator whether Secret {} is there; it needs "
+            "the rights to list and watch Secrets, and its log has the reason",
+            secret->to_string())));
+  return plan;
 }
 
 bool knows_secrets(const World& world, const RayJobSeen& seen) {

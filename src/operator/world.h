@@ -110,6 +110,8 @@ std::vector<kube::ObjectKey> services_of_secret(const World& world, const kube::
 /// Whether the API server has said of every Secret that these read whether it is there.
 bool knows_secrets(const World& world, const controllers::rayjob::RayJobSeen& seen);
 bool knows_secrets(const World& world, const controllers::rayservice::RayServiceSeen& seen);
+/// What is to be done about a RayCluster while they are not known: to wait, and to say so.
+kube::Plan wait_for_secrets(const World& world, const kube::ObjectKey& cluster, Time now);
 /// Of a submitter Pod.
 std::vector<kube::ObjectKey> job_of_submitter(const kube::ObjectMeta& pod);
 

@@ -59,7 +59,9 @@ def test_command_line(flags, exit_code, text):
      "invalid encoder \"xml\" (must be 'json' or 'console')"),
     (["--batch-scheduler=default"], "batch scheduler configs validation failed",
      "scheduler is not supported, name=default"),
-    (["--config=/nowhere/config.yaml"], "failed to read config file", "cannot read /nowhere/config.yaml"),
+    (["--config=/nowhere/config.yaml"], "failed to read config file", "cannot read /nowhere/config.yaml: No such file"),
+    (["--config=/proc"], "failed to read config file", "cannot read /proc: it is a directory"),
+    (["--config=/dev/null"], "unable to get kubeconfig", ""),  # empty: the defaults
     (["--log-file-path=/proc/none/log"], "cannot write logs", "cannot make folder /proc/none of the log file"),
     (["--burst=-1"], "unable to start manager", "burst is -1"),
     (["--watch-namespace=a, b"], "unable to start manager", 'watch-namespace has " b"'),

@@ -25,10 +25,12 @@ class Notary final : public kube::Api {
   explicit Notary(kube::Api& inner) : inner_(inner) {}
   Task<Result<kube::Response>> call(kube::Request request) override {
     asked.insert(request.resource.plural);
+    if (request.resource.plural == refused)
+      co_return failed({.code = ErrorCode::Forbidden, .message = "no", .http_status = 403});
     if (request.verb == kube::Verb::List)
       listed.insert(request.resource.plural + "?" + request.label_selector +
                     request.field_selector);
-    return inner_.call(std::move(request));
+    co_return co_await inner_.call(std::move(request));
   }
   Task<Result<void>> watch(kube::WatchRequest request, WatchSink sink,
                            std::stop_token stop) override {
@@ -39,6 +41,7 @@ class Notary final : public kube::Api {
     return inner_.raw(std::move(request));
   }
 
+  std::string refused = {};  // no call about this resource is let through
   std::set<std::string> asked = {};
   std::set<std::string> listed = {};  // with their selectors
 
@@ -116,6 +119,15 @@ struct World {
       if (string_at(condition, {"type"}) == type)
         return std::string(string_at(condition, {"reason"}));
     return {};
+  }
+  // The notes of Warning events with this reason.
+  std::string warnings(std::string_view reason) {
+    std::string notes;
+    const auto events = loop.run(server.list(kube::kEvents, "default"));
+    for (const auto& event : array_at(*events, {"items"}))
+      if (string_at(event, {"reason"}) == reason)
+        notes += std::string(string_at(event, {"note"})) + "\n";
+    return notes;
   }
   // Of many namespaces, some with names and labels that look like ours.
   void crowd(int count) {
@@ -212,6 +224,23 @@ TEST(ForeignObjects, SEC_04_SecretsAreAskedForByLabelOrByNameOnly) {
   EXPECT_TRUE(world.api.listed.contains("secrets?ray.io/cluster"));
   EXPECT_TRUE(world.api.listed.contains("secrets?metadata.name=mine"));
   EXPECT_EQ(world.op->token_of({"default", "mine"}), "t");
+}
+
+TEST(Secrets, ThatMayNotBeReadAreNamed) {
+  World world;
+  world.api.refused = "secrets";
+  world.start();
+  world.cluster("c", "    authOptions: {mode: token}\n");
+  world.cluster("plain", "");
+  EXPECT_TRUE(array_at(world.get(ray::kRayClusters, "c"), {"status", "conditions"}).empty());
+  EXPECT_FALSE(array_at(world.get(ray::kRayClusters, "plain"), {"status", "conditions"}).empty());
+  world.loop.run_for(minutes{1});
+  EXPECT_EQ(world.warnings("SecretNotReadable"),
+            "The API server does not tell the operator whether Secret default/c is there; it needs "
+            "the rights to list and watch Secrets, and its log has the reason\n");
+  world.api.refused.clear();
+  world.loop.run_for(minutes{2});
+  EXPECT_FALSE(world.get(kube::kSecrets, "c").is_null()) << "and goes on when it may";
 }
 
 TEST(Secrets, AnotherInTheClustersPlaceIsSeenThoughItHasNoLabel) {
