@@ -6,10 +6,10 @@ write at the same time, and what must happen must happen.
 import base64
 import json
 import os
+import re
 import signal
 import subprocess
 import threading
-import time
 
 import pytest
 
@@ -288,28 +288,31 @@ def lab_get(lab, port, path):
 
 def test_PF_07(lab, tmp_path):
     """A restart writes nothing to what has not changed, and goes on at once."""
-    first = lab.manager(tmp_path, "--enable-leader-election=false")
+    first = lab.manager(tmp_path, "--enable-leader-election=false", ports=(18080, 18082))
     for number in range(20):
         lab.apply(cluster(f"c{number}", workerGroupSpecs=[group("g")]))
     lab.wait("all Pods", lambda: len(lab.get("pods")["items"]) == 40)
-    lab.wait("silence", lambda: settled(lab))
+    lab.wait("rest", lambda: at_rest(lab))
     first.terminate()
     assert first.wait(30) == 0
     lab.audit.write_text("")
-    lab.manager(tmp_path, "--enable-leader-election=false", user="mgr-b")
+    lab.manager(tmp_path, "--enable-leader-election=false", user="mgr-b", ports=(18080, 18082))
     lab.apply(cluster("new"))
     lab.wait("the new head", lambda: lab.get("pods", "-l", "ray.io/cluster=new")["items"])
-    lab.wait("silence", lambda: settled(lab))
+    lab.wait("rest", lambda: at_rest(lab))
     about = {entry["objectRef"]["name"] for entry in lab.entries("mgr-b") if entry["verb"] != "create"}
     assert about <= {"new"}
     made = [entry for entry in lab.entries("mgr-b") if entry["verb"] == "create"]
     assert 0 < len(made) < 10  # of the new cluster's objects
 
 
-def settled(lab):
-    before = len(lab.entries("mgr-a")) + len(lab.entries("mgr-b"))
-    time.sleep(3)
-    return len(lab.entries("mgr-a")) + len(lab.entries("mgr-b")) == before
+def at_rest(lab):
+    """Every cluster's status is of its present spec and Pods, and no controller has an object to look at."""
+    told = all(c.get("status", {}).get("observedGeneration") == c["metadata"]["generation"] and c["status"].get("head")
+               and c["status"].get("desiredWorkerReplicas", 0) == len(c["spec"].get("workerGroupSpecs", []))
+               for c in lab.get("rayclusters")["items"])
+    busy = re.findall(r"^(?:workqueue_depth|controller_runtime_active_workers)\{[^}]*\} (\S+)$", lab_get(lab, 18080, "/metrics"), re.M)
+    return told and busy and not any(map(float, busy))
 
 
 def test_metrics(lab, tmp_path):
