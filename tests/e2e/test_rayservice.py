@@ -11,6 +11,8 @@ from test_raycluster_real import REDIS
 SLOW = 300
 NAME = "rayservice-sample"
 
+MANGO = """b'"mango"'"""
+
 # Asks once a tenth of a second, on a connection of its own and once only, and prints what failed; ends when
 # /tmp/stop is there. Where /tmp/route says so ({service: weight}), other Services are asked, as a Gateway would.
 LOAD = f"""
@@ -23,9 +25,10 @@ while not os.path.exists("/tmp/stop"):
         weights = json.load(open("/tmp/route"))
         service = random.choices(list(weights), list(weights.values()))[0]
     try:
-        request = urllib.request.Request("http://" + service + ":8000/fruit", data=b'"mango"')
+        request = urllib.request.Request("http://" + service + ":8000/fruit", data={MANGO})
         with urllib.request.urlopen(request, timeout=10) as answer:
             kinds.add(answer.read().decode())
+        open("/tmp/asked", "w").close()
     except Exception as error:
         failed += 1
         print("failed:", repr(error), flush=True)
@@ -105,15 +108,13 @@ def client(manta, code="import time; time.sleep(3600)"):
     return "client"
 
 
-def stop_load(manta):
-    """What LOAD counted: none of many requests has failed."""
+def stop_load(manta, loads=1, asked=50):
+    """What LOAD counted, each of so many: none of many requests has failed."""
     manta.kubectl("exec", "client", "--", "touch", "/tmp/stop")
     manta.wait("pod/client", ".status.phase", "Succeeded", SLOW)
     log = manta.kubectl("logs", "client").stdout
-    counted = json.loads(log.strip().splitlines()[-1])
-    assert counted["failed"] == 0, log
-    assert counted["asked"] > 50, log
-    return counted
+    counted = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+    assert len(counted) == loads and all(one["failed"] == 0 and one["asked"] > asked for one in counted), log
 
 
 def test_sample_answers_and_is_changed_in_place(up):
@@ -357,16 +358,24 @@ def test_RS_24_a_worker_that_is_deleted_fails_no_request(manta):
     """As a drained node does it: the Pod is deleted, with its grace. Two replicas on two workers; a third worker
     comes in its place."""
     manta.up("--port", "0", "--feature-gates", "RayServiceDrainWorkers=true")
-    manta.apply(yaml.safe_dump_all(with_workers(2, deployment={"num_replicas": 2, "max_replicas_per_node": 1},
-                                                excludeHeadPodFromServeSvc=True)))
+    documents = with_workers(2, deployment={"num_replicas": 2, "max_replicas_per_node": 1},
+                             excludeHeadPodFromServeSvc=True)
+    documents[0]["data"]["fruit.py"] = SLOW_FRUIT
+    manta.apply(yaml.safe_dump_all(documents))
     serving = lambda: service(manta)["status"]["numServeEndpoints"] == 2 and len(workers(manta)) == 2
     wait_for("both workers to serve", serving, SLOW, 1)
-    client(manta, LOAD)
+    # Several at once and of some seconds each, so that some are always in the middle, on either worker.
+    client(manta, "LOAD = " + repr(LOAD.replace(MANGO, "b'3'")) + """
+import subprocess, sys
+several = [subprocess.Popen([sys.executable, "-u", "-c", LOAD]) for _ in range(4)]
+sys.exit(max(one.wait() for one in several))
+""")
+    wait_for("the load to begin", lambda: manta.kubectl("exec", "client", "--", "test", "-e", "/tmp/asked"), SLOW)
     gone = workers(manta)[0]
     manta.kubectl("delete", "pod", gone["name"], "--timeout=200s", timeout=SLOW)
     wait_for("two workers to serve", serving, SLOW, 1)
     assert gone["uid"] not in [worker["uid"] for worker in workers(manta)]
-    stop_load(manta)
+    stop_load(manta, 4, 5)
 
 
 def test_RS_25_the_old_cluster_stays_until_its_last_request_is_answered_and_no_longer(manta):
