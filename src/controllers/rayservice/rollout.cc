@@ -67,7 +67,9 @@ void shift_traffic(const Rollout& rollout, const RolloutSeen& seen, Shares& shar
   const auto& had = rollout.shares;
   if (rollout.rolling_back) {
     const auto most = capacity(had.active, kAll);
-    const bool may = seen.active_serves || !seen.pending_serves;
+    // Of one that was just told something, or has not answered, nobody knows that it serves no
+    // more.
+    const bool may = seen.active_serves || (!seen.pending_serves && !seen.pending_unsure);
     if (active != most && may && shift_is_due(rollout, seen)) {
       active = std::min({kAll, active + seen.step, most});
       pending = kAll - active;

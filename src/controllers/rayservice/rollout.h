@@ -43,6 +43,7 @@ struct RolloutSeen {
   bool pending_going = false;  // is being deleted: its name cannot be used again
   bool active_serves = false;  // every application of its config is RUNNING
   bool pending_serves = false;
+  bool pending_unsure = false;  // it may serve: its answer is still to come
   bool pending_head_ready = false;
   bool active_fits = false;  // its spec is what the user wants
   bool pending_fits = false;

@@ -172,6 +172,17 @@ TEST(WantShares, TrafficWaitsForTheInterval) {
   EXPECT_EQ(want_shares(rollout, seen).pending.traffic, 50);
 }
 
+TEST(WantShares, ARollbackDoesNotTurnTrafficFromWhatMayServe) {
+  const Rollout rollout{
+      .active = true, .pending = true, .rolling_back = true, .shares = shares(100, 50, 50, 50)};
+  auto seen = inc({.active_exists = true, .pending_exists = true, .active_fits = true});
+  EXPECT_EQ(want_shares(rollout, seen).active.traffic, 75);  // nobody serves
+  seen.pending_unsure = true;
+  EXPECT_EQ(want_shares(rollout, seen).active.traffic, 50);
+  seen.active_serves = true;
+  EXPECT_EQ(want_shares(rollout, seen).active.traffic, 75);
+}
+
 TEST(WantShares, RS_14_WithoutAGatewayNothingMoves) {
   const Rollout rollout{.active = true, .pending = true, .shares = {.pending = {.capacity = 0}}};
   auto seen = inc({.active_exists = true, .pending_exists = true, .pending_serves = true});
