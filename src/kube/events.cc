@@ -103,13 +103,14 @@ Json body_of(const Series& series, const std::string& instance) {
   return body;
 }
 
-/// What events have in common that become one.
+/// What events have in common that become one. What was created is there to be seen; of all else
+/// the note is the news.
 std::string identity_of(std::string_view controller, const ObjectRef& regarding,
                         const EventNote& note) {
-  const bool warning = note.type == EventType::Warning;
+  const bool creates = note.type == EventType::Normal && note.action == "Create";
   return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", controller, static_cast<int>(note.type),
                      note.reason, note.action, regarding.resource.plural, regarding.key.to_string(),
-                     regarding.uid, warning ? note.note : regarding.resource_version);
+                     regarding.uid, creates ? regarding.resource_version : note.note);
 }
 
 }  // namespace

@@ -21,8 +21,9 @@ struct ObjectRef {
 };
 
 /// Writes events.k8s.io/v1 Events. Those of equal type, reason, action and regarding within 6
-/// minutes are one Event with a series: Normal ones of one resourceVersion, with the first one's
-/// note, as client-go has them (spec 02 §9); Warnings of one note, so that each cause is told.
+/// minutes are one Event with a series: of what was created, those of one resourceVersion, with the
+/// first one's note, as client-go has it (spec 02 §9); of all else those of one note, so that each
+/// cause and each Pod that went is told.
 class EventRecorder {
  public:
   EventRecorder(Loop& loop, Api& api, Random& random, std::string reporting_controller,
