@@ -55,7 +55,7 @@ OperatorLife::OperatorLife(Loop& loop, kube::Api& wire, kube::Outside& outside, 
       log_(log),
       options_(std::move(options)),
       scope_(loop),
-      operator_(loop, *this, outside, random, {.settings = options_.settings}) {
+      operator_(loop, *this, outside, random, {.settings = options_.settings, .observer = options_.observer}) {
   if (options_.lease) {
     election_.emplace(loop, *this, random, *options_.lease);
     stand_for_election();

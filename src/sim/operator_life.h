@@ -39,6 +39,8 @@ struct LifeOptions {
   std::optional<kube::LeaseOptions> lease = {};
   /// The process ends by itself, having lost the Lease.
   std::function<void()> on_exit = {};
+  /// Hears of each write with the planner's words for it.
+  kube::RuntimeObserver* observer = nullptr;
   /// Each write, before it is sent.
   std::function<void(const kube::Request&)> before_write = {};
 };

@@ -103,6 +103,7 @@ World::Process::Process(World& world, int slot)
             .lease = identity.empty() ? std::optional<kube::LeaseOptions>()
                                       : kube::LeaseOptions{.lease = kLease, .identity = identity},
             .on_exit = [this] { over = true; },
+            .observer = world.options_.observer,
             .before_write =
                 [this, &world](const kube::Request& request) {
                   if (world.before_write) world.before_write(identity, request);

@@ -49,6 +49,8 @@ struct WorldOptions {
   int processes = 1;
   /// Nobody is told of everything: events may be lost with what goes wrong.
   bool events_may_be_lost = false;
+  /// Of every process.
+  kube::RuntimeObserver* observer = nullptr;
   /// Stands between each process and the faults; nothing: the process calls on directly.
   std::function<std::unique_ptr<kube::Api>(kube::Api& wire)> tamper = {};
   /// Stands between the operator and Ray; nothing: it calls Ray directly.

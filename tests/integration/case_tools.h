@@ -2,6 +2,7 @@
 #pragma once
 
 #include "manifests.h"
+#include "sim/relay.h"
 #include "world.h"
 
 #include <fmt/format.h>
@@ -48,28 +49,20 @@ inline bool creates(const kube::Request& request, const kube::Resource& resource
 }
 
 /// Lets everything through but creations of one resource; behind WorldOptions::tamper.
-class Refuses : public kube::Api {
+class Refuses : public sim::Relay {
  public:
   Refuses(
       kube::Api& api, kube::Resource resource, std::string why,
       std::function<bool()> when = [] { return true; })
-      : api_(api), resource_(std::move(resource)), why_(std::move(why)), when_(std::move(when)) {}
+      : Relay(api), resource_(std::move(resource)), why_(std::move(why)), when_(std::move(when)) {}
 
   Task<Result<kube::Response>> call(kube::Request request) override {
     if (creates(request, resource_) && when_())
       co_return failed({.code = ErrorCode::Forbidden, .message = why_, .http_status = 403});
-    co_return co_await api_.call(std::move(request));
-  }
-  Task<Result<void>> watch(kube::WatchRequest request, WatchSink sink,
-                           std::stop_token stop) override {
-    return api_.watch(std::move(request), std::move(sink), std::move(stop));
-  }
-  Task<Result<kube::RawResponse>> raw(kube::RawRequest request) override {
-    return api_.raw(std::move(request));
+    co_return co_await inner().call(std::move(request));
   }
 
  private:
-  kube::Api& api_;
   kube::Resource resource_;
   std::string why_;
   std::function<bool()> when_;

@@ -3,6 +3,7 @@
 #include "base/yaml.h"
 #include "case_tools.h"
 #include "ray/types.h"
+#include "sim/relay.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,25 +31,15 @@ int events_that_say(const World& world, std::string_view text) {
 }
 
 /// Lets nobody read Nodes, as the reference's rights are.
-class HidesNodes final : public kube::Api {
+class HidesNodes final : public sim::Relay {
  public:
-  explicit HidesNodes(kube::Api& api) : api_(api) {}
+  using Relay::Relay;
   Task<Result<kube::Response>> call(kube::Request request) override {
     if (request.resource == kube::kNodes)
       co_return failed(
           {.code = ErrorCode::Forbidden, .message = "nodes is forbidden", .http_status = 403});
-    co_return co_await api_.call(std::move(request));
+    co_return co_await inner().call(std::move(request));
   }
-  Task<Result<void>> watch(kube::WatchRequest request, WatchSink sink,
-                           std::stop_token stop) override {
-    return api_.watch(std::move(request), std::move(sink), std::move(stop));
-  }
-  Task<Result<kube::RawResponse>> raw(kube::RawRequest request) override {
-    return api_.raw(std::move(request));
-  }
-
- private:
-  kube::Api& api_;
 };
 
 // ---- RC-06

@@ -32,8 +32,8 @@ TEST(RayCluster, BecomesReadyAndThenNothingIsWritten) {
   world.expect_rest();
 }
 
-// Pods that become ready one after the other: what changes for the user is told at once, and a
-// count alone only with it, or when a second is over.
+// Pods that become ready one after the other, the head among them: one status when all are made,
+// and one when all are ready.
 TEST(RayCluster, PodsThatBecomeReadyTogetherAreFewStatuses) {
   World world;
   world.kubelet().start_takes = [started = 0](const Json&) mutable {
@@ -46,8 +46,22 @@ TEST(RayCluster, PodsThatBecomeReadyTogetherAreFewStatuses) {
   std::string statuses;
   for (const auto& write : world.writes())
     if (write.kind == "RayCluster") statuses += write.to_string() + "\n";
-  EXPECT_LE(std::ranges::count(statuses, '\n'), 4) << statuses;
+  EXPECT_EQ(std::ranges::count(statuses, '\n'), 2) << statuses;
   EXPECT_EQ(int_at(world.get("RayCluster", "c"), {"status", "readyWorkerReplicas"}), 3);
+}
+
+TEST(RayCluster, AHeadThatIsReadyBeforeItsWorkersIsToldWithinASecond) {
+  World world;
+  world.kubelet().hold({{"ray.io/group", "g"}});
+  world.apply(kCluster).run_until(exists("Service", "c-head-svc")).pass(1s);
+  world.run_until({"the head is ready", [](const World& w) {
+                     const auto head = w.head("c");
+                     return !head.empty() && phase_of(w.get("Pod", head)) == "Running";
+                   }});
+  world.pass(1100ms);
+  EXPECT_EQ(condition_of(world.get("RayCluster", "c"), "HeadPodReady"),
+            "True HeadPodRunningAndReady");
+  world.settle();
 }
 
 TEST(RayCluster, AStartedOperatorFindsASettledWorldAndWritesNothing) {

@@ -1,21 +1,20 @@
-// Every write of three lives of a RayService, crossed with every way in which it can go wrong, as
-// write_faults_test.cc does it. Whatever happens: never more than two clusters, the Serve Service
+// Every write of three lives of a RayService, crossed with every way in which it can go wrong, by
+// the loop of write_faults.h. Whatever happens: never more than two clusters, the Serve Service
 // never selects one that is gone, weights sum to 100, and the same objects at the end.
 #include "service_world.h"
+#include "write_faults.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
-#include <ostream>
 #include <regex>
 
 namespace manta::integration {
 namespace {
 
 using namespace std::chrono_literals;
-using kube::CallFault;
 
 struct Life {
   const char* name;
@@ -64,25 +63,6 @@ const Life kLives[] = {
            .settle();
      }},
 };
-
-const CallFault kFaults[] = {
-    CallFault::Conflict,    CallFault::TimeoutBefore,   CallFault::LostReply,
-    CallFault::ServerError, CallFault::TooManyRequests, CallFault::Unavailable,
-    CallFault::Forbidden,   CallFault::CrashBefore,     CallFault::CrashAfter};
-
-struct Row {
-  Life life;
-  CallFault fault;
-};
-void PrintTo(const Row& row, std::ostream* out) {
-  *out << row.life.name << ' ' << to_string(row.fault);
-}
-std::vector<Row> rows() {
-  std::vector<Row> all;
-  for (const auto& life : kLives)
-    for (const auto fault : kFaults) all.push_back({life, fault});
-  return all;
-}
 
 // A cluster that the status has stopped naming is there no longer than the delay asks (a minute,
 // and a second because stored times are whole ones), whatever is killed when: the time that a fault
@@ -136,43 +116,27 @@ std::vector<std::string> picture_of(const ServiceWorld& world) {
   return picture;
 }
 
-class EveryServiceWrite : public testing::TestWithParam<Row> {};
+class EveryServiceWrite : public testing::TestWithParam<FaultRow> {};
 
 TEST_P(EveryServiceWrite, LostInAnyWayLeavesNoTrace) {
-  const auto& [life, fault] = GetParam();
+  const auto& life = kLives[GetParam().life];
   ServiceWorld world;
   if (life.gateway) world.serve_gateway_api();
   watch_laws(world);
-  const auto leave = [&world] {
-    world.remove("RayService", "s").run_until(is_gone("RayService", "s"), 1h).settle();
-    world.forget_endpoints();
-  };
-  world.faults().writes.clear();
-  life.live(world);
-  const auto wanted = picture_of(world);
-  const auto writes = world.faults().writes;
-  ASSERT_GT(writes.size(), 10u);
-  leave();
-
-  for (std::size_t row = 0; row < writes.size(); ++row) {
-    SCOPED_TRACE(fmt::format("{} of write {}: {}", to_string(fault), row, writes[row]));
-    world.faults().writes.clear();
-    const auto injected = world.injected().size();
-    world.faults().on_write = [&](std::size_t number, const kube::Request&) {
-      return number == row ? fault : CallFault::None;
-    };
-    life.live(world);
-    EXPECT_EQ(world.injected().size(), injected + 1) << "the row's write was never made";
-    EXPECT_EQ(difference(wanted, picture_of(world)), "");
-    world.faults().on_write = {};
-    leave();
-    if (HasFailure()) return;  // the rows after it start from a spoilt world
-  }
+  lose_every_write(
+      world,
+      {.live = [&] { life.live(world); },
+       .leave =
+           [&] {
+             world.remove("RayService", "s").run_until(is_gone("RayService", "s"), 1h).settle();
+             world.forget_endpoints();
+           },
+       .picture = [&] { return picture_of(world); }},
+      GetParam().fault);
 }
 
-INSTANTIATE_TEST_SUITE_P(, EveryServiceWrite, testing::ValuesIn(rows()), [](const auto& info) {
-  return fmt::format("{}_{}", info.param.life.name, to_string(info.param.fault));
-});
+INSTANTIATE_TEST_SUITE_P(, EveryServiceWrite, testing::ValuesIn(each_under_every_fault(kLives)),
+                         name_of_row);
 
 }  // namespace
 }  // namespace manta::integration

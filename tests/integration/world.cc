@@ -1,6 +1,7 @@
 #include "world.h"
 
 #include "base/yaml.h"
+#include "write_faults.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -12,6 +13,11 @@ using namespace std::chrono_literals;
 World::~World() {
   finish();
   for (const auto& law : laws().broken()) ADD_FAILURE() << law << "\n" << describe();
+}
+
+WorldOptions World::observed(WorldOptions options) {
+  options.observer = &purposes_seen();
+  return options;
 }
 
 World& World::apply(std::string_view yaml) {

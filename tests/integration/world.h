@@ -36,7 +36,7 @@ Until has_workers(std::string cluster, std::size_t ready);  // that are Running
 
 class World : public sim::World {
  public:
-  explicit World(WorldOptions options = {}) : sim::World(std::move(options)) {}
+  explicit World(WorldOptions options = {}) : sim::World(observed(std::move(options))) {}
   ~World();
 
   // What users do. Text is YAML; objects without a namespace are in "default".
@@ -61,6 +61,9 @@ class World : public sim::World {
 
   /// Ray's job ends: its submitter Pod with it.
   World& end_job(std::string_view job, std::string status);
+
+ private:
+  static WorldOptions observed(WorldOptions options);
 };
 
 }  // namespace manta::integration

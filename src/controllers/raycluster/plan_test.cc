@@ -233,6 +233,30 @@ TEST(ClusterPlan, CountsAloneWaitForTheSecondToEndWhileAClusterStarts) {
   EXPECT_TRUE(plan_of(seen(ready, {head(), worker("w0", {}, "0")}), {}, {}, at(300)).status);
 }
 
+TEST(ClusterPlan, AHeadThatTurnsReadyWhileAClusterStartsWaitsForTheOthersForASecond) {
+  using std::chrono::milliseconds;
+  using std::chrono::seconds;
+  const auto starting = with_status(cluster(), plan_of(seen(cluster(), {head({.ready = false})})));
+  auto view = *head();
+  view.ready->lastTransitionTime = kNow + seconds{5};
+  const auto pending = worker("w1", {.phase = kube::PodPhase::Pending, .ready = false}, "1");
+  const auto turned = seen(starting, {share(view), worker("w0", {}, "0"), pending});
+  const auto soon = plan_of(turned, {}, {}, kNow + milliseconds{5200});
+  EXPECT_FALSE(soon.status);
+  EXPECT_EQ(soon.look_again, milliseconds{800});
+  EXPECT_EQ(condition(plan_of(turned, {}, {}, kNow + seconds{6}), kHeadPodReady),
+            "True HeadPodRunningAndReady");
+  EXPECT_TRUE(plan_of(seen(starting, {share(view), worker("w0", {}, "0"), worker("w1", {}, "1")}),
+                      {}, {}, kNow + milliseconds{5200})
+                  .status)
+      << "all are ready";
+  const auto was_ready = with_status(cluster(), plan_of(turned, {}, {}, kNow + seconds{6}));
+  EXPECT_TRUE(plan_of(seen(was_ready, {head({.ready = false}), worker("w0", {}, "0"), pending}), {},
+                      {}, kNow + milliseconds{6100})
+                  .status)
+      << "one that falls over is told at once";
+}
+
 TEST(ClusterPlan, RefusedHeadIsAReplicaFailureAndHoldsTheWorkersBack) {
   const kube::Failures failures = {
       {"head",

@@ -77,16 +77,38 @@ void set_wanted(ray::RayClusterStatus& status, const RayClusterSeen& seen,
 
 bool is_written(const ray::RayClusterStatus& status) { return status.lastUpdateTime.has_value(); }
 
+// Takes what became of the head out of the comparison, when it is that it became ready; when that
+// was. Nothing: something else has.
+std::optional<Time> forget_readiness(ray::RayClusterStatus& after,
+                                     const ray::RayClusterStatus& before,
+                                     const kube::PodView& head) {
+  if (!head.is_ready() || !head.ready->lastTransitionTime ||
+      ray::condition_is_true(before.conditions, kHeadPodReady))
+    return std::nullopt;
+  after.head = before.head;
+  const auto was = std::ranges::find(before.conditions, kHeadPodReady, &ray::Condition::type);
+  const auto is = std::ranges::find(after.conditions, kHeadPodReady, &ray::Condition::type);
+  if (was == before.conditions.end() || is == after.conditions.end()) return std::nullopt;
+  *is = *was;
+  return head.ready->lastTransitionTime;
+}
+
 // Pods of a cluster that starts become ready one after the other; a status for each would be most
-// of the writes. Later every change is told at once: RayServices copy what is there.
-std::optional<Duration> counts_may_wait(const ray::RayClusterStatus& before,
-                                        ray::RayClusterStatus after, Time now) {
+// of the writes. So counts of them, and that the head is ready, wait for the rest for a second at
+// most. Later every change is told at once: RayServices copy what is there.
+std::optional<Duration> may_wait(const RayClusterSeen& seen, ray::RayClusterStatus after,
+                                 Time now) {
+  const auto& before = seen.cluster->status;
   if (!is_written(before) || before.state == kReady) return std::nullopt;
   after.readyWorkerReplicas = before.readyWorkerReplicas;
   after.availableWorkerReplicas = before.availableWorkerReplicas;
+  Time since = *before.lastUpdateTime;
+  for (const auto& head : pods_of_type(seen.pods, ray::kNodeTypeHead))
+    if (const auto ready_at = forget_readiness(after, before, *head))
+      since = std::max(since, *ready_at);
   if (differs(before, after)) return std::nullopt;
   constexpr Duration kSecond = std::chrono::seconds{1};  // stored times are cut to them
-  const Duration wait = *before.lastUpdateTime + kSecond - now;
+  const Duration wait = since + kSecond - now;
   // More than that: written by somebody whose clock is ahead.
   if (wait <= Duration{} || wait > kSecond) return std::nullopt;
   return wait;
@@ -98,7 +120,7 @@ StatusDecision finish(const RayClusterSeen& seen, ray::RayClusterStatus status, 
   if (settings.status_conditions)
     set_notes(status.conditions, notes, seen.cluster->meta.generation, now);
   if (!differs(before, status)) return {};
-  if (const auto wait = counts_may_wait(before, status, now)) return {.look_again = wait};
+  if (const auto wait = may_wait(seen, status, now)) return {.look_again = wait};
   // Of a cluster that was never worked on nothing else is known.
   if (!is_written(before) && !see_front(seen)) {
     JsonArray conditions;

@@ -11,8 +11,9 @@ namespace manta::controllers::raycluster {
 
 struct StatusDecision {
   std::optional<Json> write = {};
-  /// Nothing but counts of Pods has changed since a status that was written this very second: they
-  /// are worth a write after so long, with whatever has become of them by then.
+  /// Of a cluster that starts nothing has changed but counts of Pods, or that its head has become
+  /// ready, this very second: it is worth a write after so long, with whatever has become of them
+  /// by then.
   std::optional<Duration> look_again = {};
 };
 
