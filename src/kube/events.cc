@@ -16,7 +16,7 @@ constexpr std::size_t kQueued = 4096;
 constexpr std::size_t kSeriesKept = 4096;
 constexpr int kInFlight = 8;
 constexpr Duration kSeriesEnds = std::chrono::minutes{6};
-// How long a Normal event waits for others like it, which are then one write: the Pods of one pass.
+// How long the news of a creation wait for others like it, to be one write: the Pods of one pass.
 constexpr Duration kGathered = std::chrono::milliseconds{500};
 // A series is written at its first repetition, then as often as this.
 constexpr Duration kSeriesWritten = std::chrono::seconds{30};
@@ -103,14 +103,18 @@ Json body_of(const Series& series, const std::string& instance) {
   return body;
 }
 
-/// What events have in common that become one. What was created is there to be seen; of all else
-/// the note is the news.
+/// What was created is there to be seen; of all else the note is the news.
+bool tells_of_creation(const EventNote& note) {
+  return note.type == EventType::Normal && note.action == "Create";
+}
+
+/// What events have in common that become one.
 std::string identity_of(std::string_view controller, const ObjectRef& regarding,
                         const EventNote& note) {
-  const bool creates = note.type == EventType::Normal && note.action == "Create";
   return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", controller, static_cast<int>(note.type),
                      note.reason, note.action, regarding.resource.plural, regarding.key.to_string(),
-                     regarding.uid, creates ? regarding.resource_version : note.note);
+                     regarding.uid,
+                     tells_of_creation(note) ? regarding.resource_version : note.note);
 }
 
 }  // namespace
@@ -201,9 +205,8 @@ void EventRecorder::Impl::enqueue(const SeriesPtr& series) {
   pump();
 }
 
-/// Warnings wait for nothing.
 void EventRecorder::Impl::gather(const SeriesPtr& series) {
-  if (series->note.type == EventType::Warning) return enqueue(series);
+  if (!tells_of_creation(series->note)) return enqueue(series);
   series->queued = true;
   gathered.push_back(series);
   enqueue_gathered(gathered.size() > kQueued ? gathered.front()->first : loop.now() - kGathered);
