@@ -354,30 +354,6 @@ for _ in range(4):
     up.kubectl("exec", "client", "--", "touch", "/tmp/stop")
 
 
-def test_RS_24_a_worker_that_is_deleted_fails_no_request(manta):
-    """As a drained node does it: the Pod is deleted, with its grace. Two replicas on two workers; a third worker
-    comes in its place."""
-    manta.up("--port", "0", "--feature-gates", "RayServiceDrainWorkers=true")
-    documents = with_workers(2, deployment={"num_replicas": 2, "max_replicas_per_node": 1},
-                             excludeHeadPodFromServeSvc=True)
-    documents[0]["data"]["fruit.py"] = SLOW_FRUIT
-    manta.apply(yaml.safe_dump_all(documents))
-    serving = lambda: service(manta)["status"]["numServeEndpoints"] == 2 and len(workers(manta)) == 2
-    wait_for("both workers to serve", serving, SLOW, 1)
-    # Several at once and of some seconds each, so that some are always in the middle, on either worker.
-    client(manta, "LOAD = " + repr(LOAD.replace(MANGO, "b'3'")) + """
-import subprocess, sys
-several = [subprocess.Popen([sys.executable, "-u", "-c", LOAD]) for _ in range(4)]
-sys.exit(max(one.wait() for one in several))
-""")
-    wait_for("the load to begin", lambda: manta.kubectl("exec", "client", "--", "test", "-e", "/tmp/asked"), SLOW)
-    gone = workers(manta)[0]
-    manta.kubectl("delete", "pod", gone["name"], "--timeout=200s", timeout=SLOW)
-    wait_for("two workers to serve", serving, SLOW, 1)
-    assert gone["uid"] not in [worker["uid"] for worker in workers(manta)]
-    stop_load(manta, 4, 5)
-
-
 def test_RS_25_the_old_cluster_stays_until_its_last_request_is_answered_and_no_longer(manta):
     manta.up("--port", "0", "--feature-gates", "RayServiceDeleteIdle=true")
     documents = sample()
