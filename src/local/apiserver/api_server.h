@@ -20,6 +20,8 @@
 
 namespace manta::local {
 
+class SharedTypes;
+
 struct ApiServerOptions {
   std::string version = "v1.37.0";              // what /version says
   std::string service_cidr = "10.96.0.0/16";    // cluster IPs; .1 is the kubernetes Service
@@ -31,6 +33,8 @@ struct ApiServerOptions {
   int last_node_port = 32767;
   std::vector<std::string> namespaces = {"default", "kube-system", "kube-public",
                                          "kube-node-lease"};  // made at start
+  /// Types that other servers have, too; null: this one makes its own.
+  std::shared_ptr<const SharedTypes> types = {};
 };
 
 /// Who asks, as audit fields and SelfSubjectReview show it.

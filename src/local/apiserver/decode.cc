@@ -11,18 +11,42 @@
 namespace manta::local {
 namespace {
 
-/// Where the decoder is: for messages in Go's form and in ours.
-struct Place {
-  std::string go = {};     // spec.containers.name
-  std::string path = {};   // spec.containers[0].name
-  std::string owner = {};  // the innermost Go struct
+/// Where the decoder is, a step below another place. Put into words only for a message.
+class Place {
+ public:
+  Place() = default;
 
   Place child(std::string_view name, std::string_view owner_type) const {
-    return {go.empty() ? std::string(name) : fmt::format("{}.{}", go, name),
-            path.empty() ? std::string(name) : fmt::format("{}.{}", path, name),
-            owner_type.empty() ? owner : std::string(owner_type)};
+    return {this, Step::Field, name, 0, owner_type.empty() ? owner_ : owner_type};
   }
-  Place item(std::size_t index) const { return {go, fmt::format("{}[{}]", path, index), owner}; }
+  Place item(std::size_t index) const { return {this, Step::Item, {}, index, owner_}; }
+  Place member(std::string_view key) const { return {this, Step::Member, key, 0, owner_}; }
+
+  std::string_view owner() const { return owner_; }  // the innermost Go struct
+  std::string go() const {                           // spec.containers.name
+    const auto above = up_ ? up_->go() : std::string();
+    return step_ == Step::Field ? joined(above, name_) : above;
+  }
+  std::string path() const {  // spec.containers[0].name
+    if (!up_) return {};
+    return step_ == Step::Item ? fmt::format("{}[{}]", up_->path(), index_)
+                               : joined(up_->path(), name_);
+  }
+
+ private:
+  enum class Step : std::uint8_t { Root, Field, Item, Member };
+  Place(const Place* up, Step step, std::string_view name, std::size_t index,
+        std::string_view owner)
+      : up_(up), step_(step), name_(name), index_(index), owner_(owner) {}
+  static std::string joined(const std::string& above, std::string_view name) {
+    return above.empty() ? std::string(name) : fmt::format("{}.{}", above, name);
+  }
+
+  const Place* up_ = nullptr;
+  Step step_ = Step::Root;
+  std::string_view name_ = {};
+  std::size_t index_ = 0;
+  std::string_view owner_ = {};
 };
 
 std::string go_type(const Schema& schema) {
@@ -53,13 +77,13 @@ struct Decoder {
   std::unexpected<Error> mismatch(const Json& value, const Schema& schema, const Place& at) const {
     auto shown = std::string(go_kind(value));
     if (shown == "number" && schema.type == JsonType::Integer) shown += " " + dump_json(value);
-    if (at.go.empty())
+    if (at.go().empty())
       return failed(ErrorCode::BadRequest,
                     fmt::format("json: cannot unmarshal {} into Go value of type {}", shown,
                                 go_type(schema)));
     return failed(ErrorCode::BadRequest,
                   fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type {}",
-                              shown, at.owner, at.go, go_type(schema)));
+                              shown, at.owner(), at.go(), go_type(schema)));
   }
 
   /// The value in its canonical form; `zero` says that Go would hold a zero value.
@@ -99,7 +123,7 @@ struct Decoder {
       return failed(ErrorCode::BadRequest,
                     fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type "
                                 "resource.Quantity",
-                                go_kind(in), at.owner, at.go));
+                                go_kind(in), at.owner(), at.go()));
     auto parsed = Quantity::parse(text);
     if (!parsed)
       return failed(ErrorCode::BadRequest,
@@ -113,7 +137,7 @@ struct Decoder {
     return failed(ErrorCode::BadRequest,
                   fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type "
                               "intstr.IntOrString",
-                              go_kind(in), at.owner, at.go));
+                              go_kind(in), at.owner(), at.go()));
   }
 
   Result<Json> text(const Json& in, const Schema& schema, const Place& at, bool& zero) {
@@ -186,9 +210,7 @@ struct Decoder {
           if (schema.additional->type == JsonType::String) out[key] = "";
           continue;
         }
-        auto made =
-            value(member, *schema.additional,
-                  {at.go, fmt::format("{}.{}", at.path, std::string_view(key)), at.owner}, ignored);
+        auto made = value(member, *schema.additional, at.member(key), ignored);
         if (!made) return made;
         out[key] = std::move(*made);
       }
@@ -208,7 +230,7 @@ struct Decoder {
       out[field.name] = std::move(*made);
     }
     for (const auto& [key, member] : members)
-      if (!schema.field(key)) unknown.push_back(at.child(key, {}).path);
+      if (!schema.field(key)) unknown.push_back(at.child(key, {}).path());
     return Json(std::move(out));
   }
 

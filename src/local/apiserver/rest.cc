@@ -35,7 +35,8 @@ Rest::Rest(Loop& loop, Random& random, Store& store, ApiServerOptions options)
       random_(random),
       store_(store),
       options_(std::move(options)),
-      kinds_(types_),
+      types_(options_.types ? options_.types : std::make_shared<const SharedTypes>()),
+      kinds_(types_->kinds()),
       hub_(loop, store) {
   load_crds();
   make_first_objects();
@@ -50,6 +51,8 @@ void Rest::load_crds() {
   for (const auto& text : page->items) {
     auto crd = parse_json(*text);
     if (!crd) continue;
+    if (find(*crd, {"metadata", "deletionTimestamp"}))
+      going_crds_.emplace(string_at(*crd, {"metadata", "name"}));
     kinds_.set_custom(string_at(*crd, {"spec", "group"}),
                       string_at(*crd, {"spec", "names", "plural"}), kinds_of_crd(*crd));
   }
@@ -141,6 +144,7 @@ void Rest::after_write(const Kind& kind, const Json* object, const std::string& 
     return;
   }
   if (!object) {
+    going_crds_.erase(name);
     const auto dot = name.find('.');
     const auto plural = name.substr(0, dot);
     const auto group = name.substr(dot + 1);
@@ -160,10 +164,14 @@ void Rest::after_write(const Kind& kind, const Json* object, const std::string& 
     // a later turn, when the request's own copies are gone.
     loop_.post([] { malloc_trim(0); });
   }
-  if (find(*object, {"metadata", "deletionTimestamp"})) finish_crd(name);
+  if (find(*object, {"metadata", "deletionTimestamp"})) {
+    going_crds_.insert(name);
+    finish_crd(name);
+  }
 }
 
 void Rest::finish_crd(const std::string& name) {
+  if (!going_crds_.contains(name)) return;  // reading one takes long
   const auto crds = kinds_.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
   auto crd = read(*crds, "", name);
   if (!crd || !*crd || !find(**crd, {"metadata", "deletionTimestamp"})) return;

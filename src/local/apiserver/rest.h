@@ -7,6 +7,7 @@
 #include "kube/api.h"
 #include "local/apiserver/api_server.h"
 #include "local/apiserver/kinds.h"
+#include "local/apiserver/shared_types.h"
 #include "local/apiserver/store.h"
 #include "local/apiserver/watch_hub.h"
 #include "local/pod_backend.h"
@@ -14,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -55,7 +57,7 @@ class Rest {
   Result<KindPtr> kind_of(const kube::Resource& resource) const;
 
   Kinds& kinds() { return kinds_; }
-  BuiltinTypes& types() { return types_; }
+  BuiltinTypes& types() { return types_->builtin(); }
   WatchHub& hub() { return hub_; }
   Store& store() { return store_; }
   Loop& loop() { return loop_; }
@@ -119,10 +121,11 @@ class Rest {
   Random& random_;
   Store& store_;
   ApiServerOptions options_;
-  BuiltinTypes types_ = {};
-  Kinds kinds_;
+  std::shared_ptr<const SharedTypes> types_;
+  Kinds kinds_;  // the shared ones, and what was defined here
   WatchHub hub_;
   std::map<std::string, std::int64_t> crd_generations_ = {};  // as compiled, by CRD name
+  std::set<std::string> going_crds_ = {};  // that are being deleted
   bool finishing_crd_ = false;
 };
 

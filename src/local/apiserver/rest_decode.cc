@@ -93,7 +93,7 @@ Result<Json> Rest::decode(const Kind& kind, const Json& body, const kube::Reques
     object = std::move(*decoded);
   } else {
     if (!body.is_object()) return failed(bad_request("the object is not a JSON object"));
-    auto decoded = decode_custom(body, kind, *types_.find("meta.v1.ObjectMeta"), unknown);
+    auto decoded = decode_custom(body, kind, *types().find("meta.v1.ObjectMeta"), unknown);
     if (!decoded) return decoded;
     object = std::move(*decoded);
   }
