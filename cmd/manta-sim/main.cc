@@ -6,6 +6,7 @@
 // What a seed is, and what must hold in it: src/sim/README.md.
 #include "base/text.h"
 #include "sim/run.h"
+#include "sim/served_kinds.h"
 #include "sim/shrink.h"
 
 #include <fmt/format.h>
@@ -151,6 +152,7 @@ int run_all(const Flags& flags) {
     return 2;
   }
   auto* progress = static_cast<Progress*>(shared);
+  manta::sim::served_kinds(false);  // the workers have them in common
   std::vector<pid_t> workers;
   for (unsigned i = 0; i < flags.jobs; ++i) {
     progress[i] = {.seed = flags.first + i};

@@ -1,10 +1,12 @@
 #include "sim/actors.h"
 
 #include "ray/labels.h"
+#include "sim/script_objects.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 namespace manta::sim {
@@ -91,13 +93,62 @@ std::string erase(World& world, const Step& step) {
   return outcome(world.erase(step.object_kind, step.name));
 }
 
-std::string some_pod(const World& world, std::uint64_t pick) {
+std::string add_group(World& world, const Step& step) {
+  const auto* found = world.mirror().find(step.object_kind, step.name);
+  if (!found) return "not there";
+  auto groups = array_at(*found, {"spec", "rayClusterConfig", "workerGroupSpecs"});
+  if (groups.empty()) return "there is none to copy";
+  Json group = groups.front();
+  group.as_object()["groupName"] = fmt::format("x{}", groups.size());
+  groups.push_back(std::move(group));
+  const Json spec{{"rayClusterConfig", {{"workerGroupSpecs", std::move(groups)}}}};
+  return outcome(world.merge(step.object_kind, step.name, JsonObject{{"spec", spec}}));
+}
+
+std::string drop_cluster(World& world, const Step& step) {
+  std::vector<std::string> named;
+  for (const auto* side : {"activeServiceStatus", "pendingServiceStatus"})
+    if (const auto name =
+            string_at(world.get("RayService", step.name), {"status", side, "rayClusterName"});
+        world.mirror().find("RayCluster", name))
+      named.emplace_back(name);
+  if (named.empty()) return "it has none";
+  const auto& name = named[step.pick % named.size()];
+  return name + " " + outcome(world.erase("RayCluster", name));
+}
+
+/// As a user does who has waited for it: a job is submitted to Ray, and the
+/// RayJob told of it.
+std::string submit_by_hand(World& world, const std::string& name) {
+  const auto& job = world.get("RayJob", name);
+  if (string_at(job, {"status", "jobDeploymentStatus"}) != "Waiting") return "it does not wait";
+  if (!string_at(job, {"spec", "jobId"}).empty()) return "it was told";
+  const auto head = world.head(world.cluster_of(name));
+  if (head.empty()) return "there is no head";
+  const auto id = fmt::format("{}-by-hand-{}", name, world.ray().submissions().size());
+  world.ray().submit(id, uid_of(world.get("Pod", head)));
+  return outcome(world.merge("RayJob", name, JsonObject{{"spec", JsonObject{{"jobId", id}}}}));
+}
+
+std::string some_pod(const World& world, std::uint64_t pick, std::string_view node_type = {}) {
   std::vector<std::string> live;
-  for (const auto* pod : world.mirror().list("Pod"))
-    if (is_live(*pod) && phase_of(*pod) == "Running" &&
-        !label_of(*pod, ray::kLabelNodeType).empty())
+  for (const auto* pod : world.mirror().list("Pod")) {
+    const auto type = label_of(*pod, ray::kLabelNodeType);
+    if (is_live(*pod) && phase_of(*pod) == "Running" && !type.empty() &&
+        (node_type.empty() || type == node_type))
       live.push_back(name_of(*pod));
+  }
   return live.empty() ? std::string() : live[pick % live.size()];
+}
+
+void end_ray_container(World& world, const std::string& pod, std::uint64_t pick) {
+  const auto& object = world.get("Pod", pod);
+  const std::string container(string_at(array_at(object, {"spec", "containers"}).at(0), {"name"}));
+  if (string_at(object, {"spec", "restartPolicy"}) == "Never")
+    world.kubelet().end_container(pod, container, "OOMKilled");
+  else
+    world.kubelet().restart_container(pod, container, "OOMKilled",
+                                      std::chrono::seconds{1 + pick / 1000 % 30});
 }
 
 std::string node_step(World& world, const Step& step) {
@@ -115,10 +166,7 @@ std::string node_step(World& world, const Step& step) {
     });
   }
   if (step.kind == HangPod) kubelet.hang(pod);
-  if (step.kind == EndContainer) {
-    const auto& containers = array_at(world.get("Pod", pod), {"spec", "containers"});
-    kubelet.end_container(pod, std::string(string_at(containers.at(0), {"name"})), "OOMKilled");
-  }
+  if (step.kind == EndContainer) end_ray_container(world, pod, step.pick);
   return pod;
 }
 
@@ -130,9 +178,31 @@ std::string forget(World& world, const Step& step) {
   return id;
 }
 
+std::string serve_forgets(World& world, ServeDouble& serve, const Step& step) {
+  const auto head = some_pod(world, step.pick, ray::kNodeTypeHead);
+  if (head.empty()) return "no head is there";
+  serve.forget(uid_of(world.get("Pod", head)));
+  return head;
+}
+
+std::string applications_fail(World& world, ServeDouble& serve, const Step& step) {
+  const auto how = std::array{"UNHEALTHY", "DEPLOY_FAILED", "DEPLOYING", ""}[step.pick % 4];
+  serve.says["a"] = how;
+  world.loop().after(std::chrono::seconds{step.amount}, [&serve] { serve.says.clear(); });
+  return how;
+}
+
+std::string gateways_fail(World& world, const Step& step) {
+  if (!world.gateways()) return "there are none";
+  world.gateways()->set_up(false);
+  world.loop().after(std::chrono::seconds{step.amount},
+                     [&world] { world.gateways()->set_up(true); });
+  return "done";
+}
+
 }  // namespace
 
-std::string carry_out(World& world, const Step& step) {
+std::string carry_out(World& world, ServeDouble& serve, const Step& step) {
   switch (step.kind) {
     case Create:
       return world.mirror().find(string_at(step.body, {"kind"}),
@@ -177,6 +247,18 @@ std::string carry_out(World& world, const Step& step) {
       return "done";
     case RayForget:
       return forget(world, step);
+    case AddGroup:
+      return add_group(world, step);
+    case DropCluster:
+      return drop_cluster(world, step);
+    case SubmitByHand:
+      return submit_by_hand(world, step.name);
+    case ServeForget:
+      return serve_forgets(world, serve, step);
+    case ServeSick:
+      return applications_fail(world, serve, step);
+    case GatewayDown:
+      return gateways_fail(world, step);
   }
   return "unknown";
 }
@@ -198,7 +280,19 @@ bool autoscaler_is_content(World& world) {
   return content;
 }
 
-void come_to_an_end(World& world) {
+bool users_are_content(World& world) {
+  std::vector<std::string> waiting;
+  for (const auto* job : world.mirror().list("RayJob"))
+    if (string_at(*job, {"status", "jobDeploymentStatus"}) == "Waiting" &&
+        string_at(*job, {"spec", "jobId"}).empty())
+      waiting.push_back(name_of(*job));
+  for (const auto& name : waiting) submit_by_hand(world, name);
+  return waiting.empty();
+}
+
+void come_to_an_end(World& world, ServeDouble& serve) {
+  serve.says.clear();
+  if (world.gateways()) world.gateways()->set_up(true);
   world.ray().mood = RayDashboardDouble::Mood::Answers;
   world.kubelet().unhang_all();
   std::vector<std::string> cron_jobs;

@@ -76,11 +76,19 @@ class Judgement {
   std::vector<std::string>& broken_;
 };
 
-bool is_of_a_cluster(const World& world, const Json& object) {
+/// It looks the same whichever way it came about. Not so of a RayService that may keep the cluster
+/// of an older spec, or come back to it.
+bool is_sure(const Json& object) {
+  const auto kind = string_at(object, {"kind"});
+  const auto type = string_at(object, {"spec", "upgradeStrategy", "type"}, "NewCluster");
+  return kind == "RayCluster" || (kind == "RayService" && type == "NewCluster");
+}
+
+bool is_of_something_sure(const World& world, const Json& object) {
   const auto* owner = controller_of(object);
-  if (!owner) return string_at(object, {"kind"}) == "RayCluster";
+  if (!owner) return is_sure(object);
   const auto* parent = world.mirror().by_uid(string_at(*owner, {"uid"}));
-  return parent && is_of_a_cluster(world, *parent);
+  return parent && is_of_something_sure(world, *parent);
 }
 
 JsonObject* object_in(Json& object, std::initializer_list<std::string_view> path) {
@@ -100,6 +108,10 @@ void drop_history(Json& object) {
     for (const auto* field : {"stateTransitionTimes", "observedGeneration", "desiredCPU",
                               "desiredMemory", "desiredGPU", "desiredTPU"})
       status->erase(field);
+  // A copy that may be old. Source: spec/05 §9.6.
+  for (const auto* side : {"activeServiceStatus", "pendingServiceStatus"})
+    if (auto* of_cluster = object_in(object, {"status", side}))
+      of_cluster->erase("rayClusterStatus");
 }
 
 }  // namespace
@@ -119,7 +131,7 @@ std::vector<std::string> picture_of_clusters(const World& world) {
     // Whom the autoscaler named is history, too.
     if (bool_at(object, {"spec", "enableInTreeAutoscaling"})) return false;
     if (string_at(object, {"kind"}) == "EndpointSlice") return false;  // not the operator's
-    if (!is_of_a_cluster(world, object)) return false;
+    if (!is_of_something_sure(world, object)) return false;
     drop_history(object);
     return true;
   });

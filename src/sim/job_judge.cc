@@ -1,6 +1,6 @@
 #include "sim/job_judge.h"
 
-#include "sim/script.h"
+#include "sim/script_objects.h"
 
 #include <fmt/format.h>
 
@@ -15,6 +15,10 @@ std::string_view deployment_of(const Json& job) {
 
 bool has_ended(std::string_view deployment) {
   return deployment == "Complete" || deployment == "Failed";
+}
+
+bool rests(std::string_view deployment) {
+  return has_ended(deployment) || deployment == "Suspended" || deployment == "ValidationFailed";
 }
 
 /// What the job has to give back: "DeleteWorkers", "DeleteCluster", "DeleteSelf".
@@ -76,15 +80,21 @@ void JobJudge::judge_deletion_of_cluster(const Json& cluster) {
       fmt::format("the operator deletes RayCluster {}, and nobody asked it to", name_of(cluster)));
 }
 
+bool JobJudge::rest() const {
+  return std::ranges::all_of(world_.mirror().list("RayJob"), [](const Json* job) {
+    const auto deployment = deployment_of(*job);
+    return !is_deleting(*job) && (rests(deployment) || deployment == "Waiting");
+  });
+}
+
 void JobJudge::judge_end(bool fates_hold) {
   for (const auto* job : world_.mirror().list("RayJob")) judge_end(*job, fates_hold);
 }
 
 void JobJudge::judge_end(const Json& job, bool fates_hold) {
   const auto deployment = deployment_of(job);
-  const bool rests =
-      has_ended(deployment) || deployment == "Suspended" || deployment == "ValidationFailed";
-  if (!rests || is_deleting(job))
+  const bool at_rest = rests(deployment);
+  if (!at_rest || is_deleting(job))
     broken_.push_back(fmt::format("RayJob {} came to no end: {}{}", name_of(job), deployment,
                                   is_deleting(job) ? ", deleting" : ""));
   for (const auto* cluster : world_.mirror().list("RayCluster")) {
@@ -98,7 +108,9 @@ void JobJudge::judge_end(const Json& job, bool fates_hold) {
   if (owes(job, "DeleteSelf"))
     broken_.push_back(
         fmt::format("RayJob {} is {}, and should have gone", name_of(job), deployment));
-  if (fates_hold && rests && !bool_at(job, {"spec", "suspend"})) judge_fate(job);
+  const bool by_itself = string_at(job, {"spec", "submissionMode"}) != "InteractiveMode" &&
+                         !find(job, {"spec", "activeDeadlineSeconds"});
+  if (fates_hold && by_itself && at_rest && !bool_at(job, {"spec", "suspend"})) judge_fate(job);
 }
 
 void JobJudge::judge_fate(const Json& job) {

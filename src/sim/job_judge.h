@@ -15,6 +15,8 @@ class JobJudge {
   JobJudge(World& world, std::vector<std::string>& broken);
 
   void hear(const kube::Request& request);
+  /// Every RayJob has ended, sleeps, or waits for its user.
+  bool rest() const;
   /// Once nothing happens any more. `fates_hold`: nothing but the script decided how jobs end.
   void judge_end(bool fates_hold);
 

@@ -167,6 +167,50 @@ void Kubelet::end_container(const std::string& pod, const std::string& container
                                            JsonObject{{"containerStatuses", std::move(statuses)}}));
 }
 
+void Kubelet::restart_container(const std::string& pod, const std::string& container,
+                                std::string reason, Duration takes) {
+  const auto* found = mirror_.find("Pod", pod);
+  MANTA_CHECK(found != nullptr);
+  scope_.spawn("restart", restart(pod, uid_of(*found), container, std::move(reason), takes));
+}
+
+Task<void> Kubelet::restart(std::string pod, std::string uid, std::string container,
+                            std::string reason, Duration takes) {
+  const auto change = [&](const std::function<Json(const Json&)>& to, bool ready) {
+    const auto* found = mirror_.by_uid(uid);
+    JsonArray statuses = array_at(*found, {"status", "containerStatuses"});
+    for (auto& status : statuses)
+      if (string_at(status, {"name"}) == container) status = to(status);
+    JsonObject condition{{"type", "Ready"}, {"status", ready ? "True" : "False"}};
+    if (!ready) condition["reason"] = "ContainersNotReady";
+    return set_status(pod, uid,
+                      JsonObject{{"containerStatuses", std::move(statuses)},
+                                 {"conditions", JsonArray{std::move(condition)}}});
+  };
+  const auto now = loop_.now();
+  co_await change(
+      [&](const Json& status) {
+        auto ended = terminated(status, 137, reason, now);
+        ended.as_object()["restartCount"] = int_at(status, {"restartCount"});
+        return ended;
+      },
+      false);
+  if (!co_await sleep(loop_, takes, scope_.stop_token())) co_return;
+  if (const auto* found = mirror_.by_uid(uid); !found || !is_live(*found)) co_return;
+  const auto started = format_rfc3339(loop_.now());
+  co_await change(
+      [&](const Json& status) {
+        JsonObject running = status.as_object();
+        running["lastState"] = object_at(status, {"state"});
+        running["state"] = JsonObject{{"running", JsonObject{{"startedAt", started}}}};
+        running["restartCount"] = int_at(status, {"restartCount"}) + 1;
+        running["ready"] = running["started"] = true;
+        return Json(std::move(running));
+      },
+      true);
+  if (const auto* found = mirror_.by_uid(uid); found && on_restarted) on_restarted(*found);
+}
+
 void Kubelet::unhang_all() {
   for (const auto& pod : std::set(hung_)) unhang(pod);
 }

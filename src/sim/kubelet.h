@@ -37,6 +37,9 @@ class Kubelet {
   /// The Ray container has ended but the Pod's phase stays Running.
   void end_container(const std::string& pod, const std::string& container, std::string reason,
                      int exit_code = 137);
+  /// Likewise, and the node starts it again after this.
+  void restart_container(const std::string& pod, const std::string& container, std::string reason,
+                         Duration takes);
   void hang(const std::string& pod) { hung_.insert(pod); }
   void unhang(const std::string& pod);
   void unhang_all();
@@ -45,6 +48,8 @@ class Kubelet {
   std::function<Duration(const Json& pod)> start_takes = {};
   /// Called when a Pod has become Running.
   std::function<void(const Json& pod)> on_running = {};
+  /// Called when a container of a Pod has started anew.
+  std::function<void(const Json& pod)> on_restarted = {};
 
   void stop() { scope_.request_stop(); }
   bool stopped() const { return scope_.running() == 0; }
@@ -55,6 +60,8 @@ class Kubelet {
   bool is_held(const Json& pod) const;
   Task<void> start(Json pod);
   Task<void> terminate(Json pod);
+  Task<void> restart(std::string pod, std::string uid, std::string container, std::string reason,
+                     Duration takes);
   Task<void> set_status(std::string pod, std::string uid, Json status);
   Json running_status(const Json& pod);
 

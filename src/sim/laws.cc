@@ -16,6 +16,21 @@ void Laws::at_commit(const Change& change) {
   one_live_head(change);
   generation_never_goes_back(change);
   status_is_of_this_spec(change);
+  note_going(change);
+}
+
+void Laws::note_going(const Change& change) {
+  if (string_at(change.newest(), {"kind"}) != "RayCluster") return;
+  auto& times = going_[name_of(change.newest())];
+  const bool going = change.after.is_null() || is_deleting(change.after);
+  if (times.empty() || times.rbegin()->second != going) times[change.at] = going;
+}
+
+bool Laws::was_going(std::string_view cluster, Time at) const {
+  const auto found = going_.find(cluster);
+  if (found == going_.end()) return true;
+  const auto after = found->second.upper_bound(at);
+  return after == found->second.begin() || std::prev(after)->second;
 }
 
 void Laws::one_live_head(const Change& change) {
@@ -74,30 +89,31 @@ void Laws::owners_live() {
                                       string_at(owner, {"kind"}), string_at(owner, {"name"})));
 }
 
-// By name, or all of an object's Pods at once.
+// Those of one pass share an event, which counts them and has the words of the first: so they are
+// counted here, too, kind by kind.
 void Laws::deletions_are_explained() {
-  std::vector<std::string> notes;
-  for (const auto* event : mirror_.list("Event"))
-    if (string_at(*event, {"reason"}).starts_with("Deleted"))
-      notes.emplace_back(string_at(*event, {"message"}, string_at(*event, {"note"})));
+  std::map<std::string, std::int64_t> made;
   for (const auto& write : writes_) {
     if (!write.done) continue;
-    std::string named;
     if (write.verb == kube::Verb::Delete) {
-      if (write.kind == "RayJob") continue;  // one that its own rules delete
-      named = write.key.to_string();
+      if (write.kind != "RayJob") ++made[write.kind];  // one goes by its own rules
     } else if (write.verb == kube::Verb::DeleteCollection) {
       const auto from = write.selector.find('=') + 1;
       const auto cluster = write.selector.substr(from, write.selector.find(',') - from);
       // A cluster that goes takes its Pods along.
-      if (!mirror_.find("RayCluster", cluster)) continue;
-      named = write.key.namespace_ + "/" + cluster;
-    } else {
-      continue;
+      if (!was_going(cluster, write.at)) ++made[write.kind];
     }
-    if (std::ranges::none_of(
-            notes, [&](const auto& note) { return note.find(named) != std::string::npos; }))
-      broken_.push_back("no event tells of: " + write.to_string());
+  }
+  for (const auto& [kind, count] : made) {
+    std::int64_t told = 0;
+    for (const auto* event : mirror_.list("Event")) {
+      const auto reason = string_at(*event, {"reason"});
+      if (reason.starts_with("Deleted") && reason.find(kind) != std::string_view::npos)
+        told += std::max<std::int64_t>(1, int_at(*event, {"series", "count"}));
+    }
+    if (told < count)
+      broken_.push_back(
+          fmt::format("{} {}s were deleted, and events tell of {}", count, kind, told));
   }
 }
 

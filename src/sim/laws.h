@@ -7,6 +7,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,12 +27,16 @@ class Laws {
   void one_live_head(const Change& change);
   void generation_never_goes_back(const Change& change);
   void status_is_of_this_spec(const Change& change);
+  void note_going(const Change& change);
+  bool was_going(std::string_view cluster, Time at) const;
   void owners_live();
   void deletions_are_explained();
 
   Mirror& mirror_;
   const WriteLog& writes_;
   std::vector<std::string> broken_ = {};
+  /// When each RayCluster of a name began to go (or had gone), and when another came in its place.
+  std::map<std::string, std::map<Time, bool>, std::less<>> going_ = {};
 };
 
 }  // namespace manta::sim

@@ -23,7 +23,11 @@ Task<Result<Json>> LyingRay::call(std::string target, Json request) {
     case 1:
       co_return earlier;
     case 2:
-      answer->as_object()["status"] = "DREAMING";
+      if (op == "serve-details")
+        for (auto& application : ensure(*answer, {"applications"}).as_object())
+          application.value().as_object()["status"] = "DREAMING";
+      else
+        answer->as_object()["status"] = "DREAMING";
       co_return answer;
     default:
       co_return Json("<html>502 Bad Gateway</html>");

@@ -29,9 +29,12 @@ void Mirror::take(const local::StoreChange& change) {
   // Nobody asks for them, and they are large.
   if (change.key.find("/customresourcedefinitions/") != std::string::npos) return;
   Change seen{.at = loop_.now()};
-  if (change.before) seen.before = *parse_json(*change.before);
   if (change.after) seen.after = *parse_json(*change.after);
+  // A deleted object's last state is not quite the one from before: it has the deletion's version.
+  if (change.before && !change.after) seen.before = *parse_json(*change.before);
   const auto key = key_for(seen.newest());
+  if (const auto known = objects_.find(key); known != objects_.end() && change.after)
+    seen.before = std::move(known->second);
   if (seen.after.is_null()) {
     uids_.erase(uid_of(seen.before));
     objects_.erase(key);

@@ -12,7 +12,7 @@ namespace {
 
 using enum Mischief;
 
-constexpr std::array<std::pair<Mischief, std::string_view>, 13> kNames = {{
+constexpr std::array<std::pair<Mischief, std::string_view>, 15> kNames = {{
     {Calls, "Calls"},
     {Events, "Events"},
     {StaleLists, "StaleLists"},
@@ -26,6 +26,8 @@ constexpr std::array<std::pair<Mischief, std::string_view>, 13> kNames = {{
     {RayLies, "RayLies"},
     {RayForgets, "RayForgets"},
     {Meddling, "Meddling"},
+    {ServeSick, "ServeSick"},
+    {GatewayFails, "GatewayFails"},
 }};
 
 }  // namespace

@@ -14,7 +14,8 @@ namespace manta::sim {
 enum class Mischief {
   // On the operator's way to Kubernetes.
   Calls,       // conflicts, timeouts, lost replies, refusals
-  Events,      // watch events late, twice, out of order; streams that break or expire
+  Events,      // watch events late, twice, out of order; streams that break or
+               // expire
   StaleLists,  // a second list that is older than the first
   Crashes,     // before and after writes, and at any time
   Rivals,      // a second operator, and leaders that lose their Lease
@@ -26,9 +27,13 @@ enum class Mischief {
   // In Ray.
   RayHangs,    // no answer, or HTTP 500
   RayLies,     // old news, unknown jobs and states, nonsense
-  RayForgets,  // a job that it had taken
+  RayForgets,  // a job that it had taken, or applications
   // Of users.
-  Meddling,  // with jobs that run: suspend, resume, delete
+  Meddling,  // with jobs that run: suspend, resume, delete; with a RayService's
+             // clusters
+  // Between users and Ray.
+  ServeSick,     // applications that fail for a while
+  GatewayFails,  // Gateways that are not programmed for a while
 };
 using Mischiefs = std::set<Mischief>;
 

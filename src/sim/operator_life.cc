@@ -55,7 +55,7 @@ OperatorLife::OperatorLife(Loop& loop, kube::Api& wire, kube::Outside& outside, 
       log_(log),
       options_(std::move(options)),
       scope_(loop),
-      operator_(loop, *this, outside, random, {.settings = options_.settings, .observer = options_.observer}) {
+      operator_(loop, *this, outside, random, {.settings = options_.settings, .observer = this}) {
   if (options_.lease) {
     election_.emplace(loop, *this, random, *options_.lease);
     stand_for_election();
@@ -73,6 +73,21 @@ void OperatorLife::stand_for_election() {
   };
   scope_.spawn("watch", operator_.watch(scope_.stop_token()));
   scope_.spawn("election", election_->run(scope_.stop_token()));
+}
+
+void OperatorLife::ended(std::string_view controller, const kube::ObjectKey& key,
+                         kube::PassEnd end) {
+  const std::pair object(std::string(controller), key);
+  if (end == kube::PassEnd::Success)
+    waiting_.erase(object);
+  else
+    waiting_.insert(object);
+  if (options_.observer) options_.observer->ended(controller, key, end);
+}
+
+void OperatorLife::wrote(std::string_view controller, const kube::Write& write,
+                         const Result<Json>& answer) {
+  if (options_.observer) options_.observer->wrote(controller, write, answer);
 }
 
 void OperatorLife::die() {

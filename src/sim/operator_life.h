@@ -6,11 +6,15 @@
 #include "controllers/settings.h"
 #include "kube/api.h"
 #include "kube/leader_election.h"
+#include "kube/runtime.h"
 #include "operator/operator.h"
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace manta::sim {
@@ -45,7 +49,7 @@ struct LifeOptions {
   std::function<void(const kube::Request&)> before_write = {};
 };
 
-class OperatorLife final : public kube::Api {
+class OperatorLife final : public kube::Api, private kube::RuntimeObserver {
  public:
   OperatorLife(Loop& loop, kube::Api& wire, kube::Outside& outside, Random& random,
                LifeOptions options, WriteLog& log);
@@ -54,6 +58,8 @@ class OperatorLife final : public kube::Api {
   bool ended() const { return scope_.running() == 0; }
   /// Nothing is planned, in flight or due at once; or it only looks on.
   bool idle() const;
+  /// Some object is to be planned again at a time: a write was refused, or something is due later.
+  bool waits() const { return acts() && !waiting_.empty(); }
   bool acts() const { return !election_ || election_->is_leader(); }
 
   Task<Result<kube::Response>> call(kube::Request request) override;
@@ -63,12 +69,16 @@ class OperatorLife final : public kube::Api {
 
  private:
   void stand_for_election();
+  void ended(std::string_view controller, const kube::ObjectKey& key, kube::PassEnd end) override;
+  void wrote(std::string_view controller, const kube::Write& write,
+             const Result<Json>& answer) override;
 
   Loop& loop_;
   kube::Api& wire_;
   WriteLog& log_;
   LifeOptions options_;
   bool dead_ = false;
+  std::set<std::pair<std::string, kube::ObjectKey>> waiting_ = {};
   Scope scope_;
   operator_::Operator operator_;
   std::optional<kube::LeaderElection> election_ = {};

@@ -23,10 +23,19 @@ void add_derived_names(const Json& object, Renames& renames) {
           string_at(object, {"metadata", "annotations", ray::kAnnotationRecreateHash});
       !hash.empty())
     renames.emplace_back(std::string(hash), "<hash>");
-  if (string_at(object, {"kind"}) != "RayJob") return;
-  for (const auto* field : {"jobId", "rayClusterName"})
-    if (const auto name = string_at(object, {"status", field}); !name.empty())
-      renames.emplace_back(std::string(name), fmt::format("{}:{}", name_of(object), field));
+  // A user's own names stay: "c0" stands in many a uid.
+  const auto own = name_of(object) + "-";
+  const auto add = [&](std::string_view name, std::string_view role) {
+    if (name.starts_with(own))
+      renames.emplace_back(std::string(name), fmt::format("{}:{}", name_of(object), role));
+  };
+  const auto kind = string_at(object, {"kind"});
+  if (kind == "RayService")
+    for (const auto* side : {"activeServiceStatus", "pendingServiceStatus"})
+      add(string_at(object, {"status", side, "rayClusterName"}), side);
+  if (kind == "RayJob")
+    for (const auto* field : {"jobId", "rayClusterName"})
+      add(string_at(object, {"status", field}), field);
 }
 
 void drop_run_dependent(Json& object) {

@@ -6,6 +6,7 @@
 #include "sim/lying_ray.h"
 #include "sim/pod_judge.h"
 #include "sim/script.h"
+#include "sim/script_objects.h"
 #include "sim/service_judge.h"
 #include "sim/tracer.h"
 #include "sim/wire_faults.h"
@@ -25,6 +26,13 @@ using namespace std::chrono_literals;
 // The operator backs off for 1000 s at most; jobs, their retries and what keeps their clusters take
 // less.
 constexpr Duration kLongestBackoff = 18min;
+constexpr Duration kStep = 15s;
+// Without a change: longer than what the operator cannot tell us of. Nodes and watches try again
+// after 30 s, and a cluster that is no longer needed stays for a minute.
+constexpr Duration kQuiet = 75s;
+// How long nothing may be written any more.
+constexpr Duration kRest = 2min;
+constexpr Duration kLongRest = 10min;
 // How old the operator's news may be: a watch that breaks again and again is tried again after 30 s
 // at most, and the server may be away for 25 s.
 constexpr Duration kSlack = 3min;
@@ -61,13 +69,14 @@ class Run {
         world_(world_options()),
         pods_(world_, disturbed() ? kSlack : 5s, broken_),
         jobs_(world_, broken_),
-        services_(world_, broken_) {
+        services_(world_, *serve_, disturbed() ? kSlack : 5s, broken_) {
     serve_->attach(world_.loop());
     serve_->head_of = world_.ray().head_of;
     tracer_.follow(world_);
     world_.before_write = [this](const std::string& sender, const kube::Request& request) {
       hear(sender, request);
     };
+    world_.kubelet().on_restarted = [this](const Json& pod) { forget_all_on(uid_of(pod)); };
     world_.ray().on_submit = [this](const std::string& id) { begin_job(id); };
     if (mischiefs_.contains(Mischief::PodsSlow))
       world_.kubelet().start_takes = [this](const Json&) { return slow_.millis(0, 45'000); };
@@ -82,7 +91,7 @@ class Run {
       if (step.at > passed_) pass(step.at - passed_);
       if (step.kind == StepKind::Create) wait_for_name(step);
       if (!broken().empty()) return outcome();
-      const auto what_came = carry_out(world_, step);
+      const auto what_came = carry_out(world_, *serve_, step);
       if (options_.trace) tracer_.tell(step.to_string() + ": " + what_came);
     }
     if (script_.length > passed_) pass(script_.length - passed_);
@@ -96,7 +105,7 @@ class Run {
  private:
   WorldOptions world_options() {
     WorldOptions out{.seed = options_.seed,
-                     .feature_gates = "RayCronJob=true",
+                     .feature_gates = "RayCronJob=true,RayServiceIncrementalUpgrade=true",
                      .processes = mischiefs_.contains(Mischief::Rivals) ? 2 : 1,
                      .events_may_be_lost = disturbed()};
     out.tamper = [this](kube::Api& wire) -> std::unique_ptr<kube::Api> {
@@ -112,9 +121,11 @@ class Run {
       between->is_down = [this] { return world_.ray().mood != RayDashboardDouble::Mood::Answers; };
       return between;
     };
-    out.endpoints = std::ranges::any_of(script_.steps, [](const Step& step) {
-      return string_at(step.body, {"kind"}) == "RayService";
-    });
+    for (const auto& step : script_.steps) {
+      if (string_at(step.body, {"kind"}) != "RayService") continue;
+      out.endpoints = true;
+      out.gateway_api |= is_incremental(*find(step.body, {"spec"}));
+    }
     return out;
   }
 
@@ -149,7 +160,7 @@ class Run {
     tracer_.tell("Ray takes job " + id);
     JobFate fate{.ends = "SUCCEEDED", .takes = 10s};
     for (const auto* job : world_.mirror().list("RayJob"))
-      if (string_at(*job, {"status", "jobId"}) == id)
+      if (string_at(*job, {"status", "jobId"}) == id || id.starts_with(name_of(*job) + "-by-hand-"))
         fate = fate_of(string_at(*job, {"spec", "entrypoint"}));
     world_.loop().after(fate.takes, [this, id, fate] {
       if (world_.ray_has(id))
@@ -157,6 +168,14 @@ class Run {
       else
         world_.lose_submitted(id);
     });
+  }
+
+  // Ray on a head has started anew.
+  void forget_all_on(const std::string& head) {
+    const auto jobs = world_.ray().submissions();
+    for (const auto& id : jobs)
+      if (world_.ray().head_with(id) == head) world_.ray().forget(id);
+    serve_->forget(head);
   }
 
   // Its predecessor may still be going. Later steps wait, too: all runs of a seed make the same
@@ -181,28 +200,42 @@ class Run {
     passed_ += span;
   }
 
+  /// Until nothing is due, or what is due would have come.
+  void wait_for_rest() {
+    const auto due = [&] {
+      return world_.operator_waits() || !jobs_.rest() ||
+             world_.loop().now() - world_.mirror().last_change() < kQuiet;
+    };
+    pass(kQuiet);
+    for (Duration waited = kQuiet; due() && waited < kLongestBackoff && broken().empty();
+         waited += kStep)
+      pass(kStep);
+  }
+
   void come_to_rest() {
     tracer_.tell("from now on nothing goes wrong any more");
     faults_.end(world_);
     over_ = true;
-    come_to_an_end(world_);
-    pass(kLongestBackoff);
+    come_to_an_end(world_, *serve_);
+    wait_for_rest();
     bool content = false;
-    for (int round = 0; round < 5 && !content && broken().empty(); ++round) {
+    for (int round = 0; round < 6 && !content && broken().empty(); ++round) {
       if (!world_.settle()) {
         broken_.push_back("the world does not come to rest");
         return;
       }
-      content = autoscaler_is_content(world_);
+      const bool users_are = users_are_content(world_);
+      if (!users_are) wait_for_rest();
+      content = autoscaler_is_content(world_) && users_are;
     }
     if (!broken().empty()) return;
     const auto before = world_.writes().size();
-    pass(10min);
+    pass(options_.seed % 8 == 0 ? kLongRest : kRest);
     for (auto at = before; at < world_.writes().size(); ++at)
       broken_.push_back("a write at rest: " + world_.writes()[at].to_string());
     judge_clusters_at_the_end(world_, broken_);
     jobs_.judge_end(fates_hold());
-    services_.judge_end(*serve_);
+    services_.judge_end();
   }
 
   const std::vector<std::string>& broken() {

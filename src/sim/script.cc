@@ -1,12 +1,11 @@
 #include "sim/script.h"
 
-#include "base/text.h"
 #include "sim/dice.h"
+#include "sim/script_objects.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 namespace manta::sim {
@@ -57,74 +56,20 @@ std::string_view words_for(StepKind kind) {
       return "Ray (0 answers, 1 fails, 2 hangs):";
     case RayForget:
       return "Ray forgets a job";
+    case AddGroup:
+      return "add a group to";
+    case DropCluster:
+      return "delete a cluster of";
+    case SubmitByHand:
+      return "submit by hand what is waited for by";
+    case ServeForget:
+      return "Ray Serve forgets what runs on a head";
+    case ServeSick:
+      return "applications fail, for seconds:";
+    case GatewayDown:
+      return "Gateways are not programmed, for seconds:";
   }
   return "?";
-}
-
-Json pod_template(const char* container, int gpus) {
-  JsonObject limits{{"cpu", "1"}, {"memory", "2Gi"}};
-  if (gpus > 0) limits["nvidia.com/gpu"] = std::to_string(gpus);
-  return JsonObject{
-      {"spec", JsonObject{{"containers",
-                           JsonArray{JsonObject{{"name", container},
-                                                {"image", "ray:1"},
-                                                {"resources", JsonObject{{"limits", limits}}}}}}}}};
-}
-
-Json worker_group(Dice& dice, const char* name) {
-  JsonObject group{{"groupName", name},
-                   {"replicas", dice.between(0, 3)},
-                   {"minReplicas", 0},
-                   {"maxReplicas", 10},
-                   {"rayStartParams", JsonObject{}},
-                   {"template", pod_template("w", dice.chance(0.3) ? 1 : 0)}};
-  if (dice.chance(0.15)) group["numOfHosts"] = 2;
-  return group;
-}
-
-Json cluster_spec(Dice& dice) {
-  JsonArray groups{worker_group(dice, "g")};
-  if (dice.chance(0.3)) groups.push_back(worker_group(dice, "h"));
-  return JsonObject{{"rayVersion", "2.54.0"},
-                    {"headGroupSpec", JsonObject{{"rayStartParams", JsonObject{}},
-                                                 {"template", pod_template("ray-head", 0)}}},
-                    {"workerGroupSpecs", std::move(groups)}};
-}
-
-Json object(std::string_view kind, const std::string& name, Json spec) {
-  return JsonObject{{"apiVersion", "ray.io/v1"},
-                    {"kind", kind},
-                    {"metadata", JsonObject{{"name", name}}},
-                    {"spec", std::move(spec)}};
-}
-
-Json deletion_rules(Dice& dice) {
-  JsonArray rules;
-  for (const auto* status : {"SUCCEEDED", "FAILED"})
-    rules.push_back(JsonObject{
-        {"policy",
-         dice.pick(std::vector<std::string>{"DeleteWorkers", "DeleteCluster", "DeleteSelf"})},
-        {"condition", JsonObject{{"jobStatus", status}, {"ttlSeconds", dice.between(0, 30)}}}});
-  return JsonObject{{"deletionRules", std::move(rules)}};
-}
-
-Json job_spec(Dice& dice) {
-  const bool succeeds = dice.chance(0.7);
-  JsonObject spec{
-      {"entrypoint", fmt::format("python job.py --takes={} --ends={}", dice.between(1, 60),
-                                 succeeds ? "SUCCEEDED" : "FAILED")},
-      {"submissionMode",
-       dice.pick(std::vector<std::string>{"K8sJobMode", "K8sJobMode", "HTTPMode", "SidecarMode"})},
-      {"rayClusterSpec", cluster_spec(dice)}};
-  if (dice.chance(0.6)) {
-    spec["shutdownAfterJobFinishes"] = true;
-    if (dice.chance(0.5)) spec["ttlSecondsAfterFinished"] = dice.between(1, 60);
-  } else if (dice.chance(0.5)) {
-    spec["deletionStrategy"] = deletion_rules(dice);
-  }
-  if (spec["submissionMode"] != "SidecarMode" && dice.chance(0.4))
-    spec["backoffLimit"] = dice.between(1, 2);
-  return spec;
 }
 
 /// Draws and numbers all steps, and then takes out those of other mischiefs: so leaving one out
@@ -137,9 +82,18 @@ class Writer {
     const int clusters = dice_.between(0, 2);
     const int jobs = clusters == 0 ? dice_.between(1, 3) : dice_.between(0, 2);
     for (int i = 0; i < clusters; ++i) cluster(fmt::format("c{}", i));
-    for (int i = 0; i < jobs; ++i) job(fmt::format("j{}", i));
-    if (dice_.chance(0.12)) cron_job("t0");
-    if (dice_.chance(0.25)) service("s0");
+    for (int i = 0; i < jobs; ++i) {
+      const auto name = fmt::format("j{}", i);
+      const int what = dice_.between(0, 9);
+      if (what == 0)
+        interactive_job(name);
+      else if (what == 1 && clusters > 0)
+        job(name, job_on_cluster_spec(dice_, "c0"));
+      else
+        job(name, queueable(job_spec(dice_)));
+    }
+    if (dice_.chance(0.15)) cron_job("t0");
+    if (dice_.chance(0.9)) service("s0");
     nodes();
     servers();
     ray();
@@ -215,14 +169,17 @@ class Writer {
     }
   }
 
-  void job(const std::string& name) {
-    auto spec = job_spec(dice_);
-    const bool queued = dice_.chance(0.2);  // as Kueue does it: suspended at birth
-    if (queued && string_at(spec, {"submissionMode"}) != "SidecarMode") {
-      spec.as_object()["suspend"] = true;
-      spec.as_object()["shutdownAfterJobFinishes"] = true;  // or it may not be suspended
-      spec.as_object().erase("deletionStrategy");
-    }
+  // Some as Kueue has them: suspended at birth.
+  Json queueable(Json spec) {
+    const bool queued = dice_.chance(0.2);
+    if (!queued || string_at(spec, {"submissionMode"}) == "SidecarMode") return spec;
+    spec.as_object()["suspend"] = true;
+    spec.as_object()["shutdownAfterJobFinishes"] = true;  // or it may not be suspended
+    spec.as_object().erase("deletionStrategy");
+    return spec;
+  }
+
+  void job(const std::string& name, const Json& spec) {
     const bool suspended = bool_at(spec, {"suspend"});
     const auto made_at = dice_.millis(0, 120'000);
     add({.at = made_at,
@@ -247,6 +204,12 @@ class Writer {
     }
   }
 
+  void interactive_job(const std::string& name) {
+    job(name, interactive_job_spec(dice_));
+    for (int times = dice_.between(1, 3); times > 0; --times)
+      add({.at = any_time(), .kind = SubmitByHand, .object_kind = "RayJob", .name = name});
+  }
+
   void cron_job(const std::string& name) {
     auto job = job_spec(dice_);
     add({.at = dice_.millis(0, 60'000),
@@ -257,21 +220,60 @@ class Writer {
   }
 
   void service(const std::string& name) {
-    const auto made_at = dice_.millis(0, 60'000);
-    add({.at = made_at,
-         .kind = Create,
-         .object_kind = "RayService",
-         .body = object("RayService", name,
-                        JsonObject{{"serveConfigV2", serve_config(1)},
-                                   {"rayClusterDeletionDelaySeconds", dice_.between(1, 60)},
-                                   {"rayClusterConfig", cluster_spec(dice_)}})});
-    for (auto at = made_at; (at += dice_.millis(500, 120'000)) < kLength;) {
+    const auto spec = service_spec(dice_);
+    auto at = dice_.millis(0, 60'000);
+    const Step made{.at = at,
+                    .kind = Create,
+                    .object_kind = "RayService",
+                    .body = object("RayService", name, spec)};
+    add(made);
+    std::uint64_t image = 0;
+    while ((at += dice_.millis(500, 90'000)) < kLength) {
       Step step{.at = at, .object_kind = "RayService", .name = name, .pick = dice_.roll()};
-      const int what = dice_.between(0, 9);
-      step.kind = what < 5 ? Edit : what < 9 ? Reconfigure : Delete;
-      add(step);
-      if (step.kind == Delete) return;
+      const int what = dice_.between(0, 19);
+      if (what < 9) {
+        upgrade(step, image);
+      } else if (what < 13) {
+        step.kind = Reconfigure;
+        add(step);
+      } else if (what < 15) {
+        step.kind = AddGroup;
+        add(step);
+      } else if (what < 17) {
+        suspend(step, dice_.chance(0.8));
+      } else if (what < 19) {
+        step.kind = DropCluster;
+        add(step, Mischief::Meddling);
+      } else {
+        step.kind = Delete;
+        add(step);
+        if (dice_.chance(0.5)) return;
+        auto next = made;  // its successor, perhaps while it still goes
+        next.at = at + dice_.millis(50, 20'000);
+        add(next);
+      }
     }
+  }
+
+  // To another image, and often back again: before anything has come of it, in
+  // mid-upgrade, or afterwards.
+  void upgrade(Step step, std::uint64_t& image) {
+    step.kind = Edit;
+    add(step);
+    const auto back = std::exchange(image, step.pick);
+    if (!dice_.chance(0.45)) return;
+    step.at += dice_.millis(100, 90'000);
+    step.pick = image = back;
+    add(step);
+  }
+
+  void suspend(Step step, bool resumes) {
+    step.kind = Suspend;
+    add(step);
+    if (!resumes) return;
+    step.at += dice_.millis(100, 60'000);
+    step.kind = Resume;
+    add(step);
   }
 
   void nodes() {
@@ -304,19 +306,23 @@ class Writer {
     }
     for (int times = dice_.between(1, 2); times > 0; --times)
       add({.at = any_time(), .kind = RayForget, .pick = dice_.roll()}, Mischief::RayForgets);
+    for (int times = dice_.between(1, 2); times > 0; --times)
+      add({.at = any_time(), .kind = ServeForget, .pick = dice_.roll()}, Mischief::RayForgets);
+    for (int times = dice_.between(1, 3); times > 0; --times)
+      add({.at = any_time(),
+           .kind = ServeSick,
+           .amount = dice_.between(1, 60),
+           .pick = dice_.roll()},
+          Mischief::ServeSick);
+    for (int times = dice_.between(1, 2); times > 0; --times)
+      add({.at = any_time(), .kind = GatewayDown, .amount = dice_.between(1, 60)},
+          Mischief::GatewayFails);
   }
 
   Dice dice_;
   const Mischiefs& mischiefs_;
   Script script_ = {};
 };
-
-std::string_view between(std::string_view text, std::string_view from, std::string_view to) {
-  const auto begin = text.find(from);
-  if (begin == std::string_view::npos) return {};
-  text.remove_prefix(begin + from.size());
-  return text.substr(0, text.find(to));
-}
 
 }  // namespace
 
@@ -332,6 +338,8 @@ std::string Step::to_string() const {
     case Outage:
     case LoseLeader:
     case RayMood:
+    case ServeSick:
+    case GatewayDown:
       return fmt::format("{}{}", text, amount);
     case Create:
       return fmt::format("{} {}", text, dump_json(object_at(body, {"spec"})));
@@ -342,20 +350,6 @@ std::string Step::to_string() const {
 
 Script write_script(std::uint64_t seed, const Mischiefs& mischiefs) {
   return Writer(seed, mischiefs).write();
-}
-
-std::string serve_config(std::uint64_t version) {
-  return fmt::format(
-      "applications: [{{name: a, import_path: 'm:a', route_prefix: /, args: {{version: {}}}}}]",
-      version);
-}
-
-JobFate fate_of(std::string_view entrypoint) {
-  int seconds = 0;
-  const auto takes = between(entrypoint, "--takes=", " ");
-  std::from_chars(takes.data(), takes.data() + takes.size(), seconds);
-  return {.ends = std::string(between(entrypoint, "--ends=", " ")),
-          .takes = std::chrono::seconds{seconds}};
 }
 
 }  // namespace manta::sim

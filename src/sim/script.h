@@ -18,13 +18,17 @@ enum class StepKind {
   Create,        // body
   Scale,         // RayCluster `name`: group number `pick` to `amount`
   Autoscale,     // as the autoscaler does it: to `amount`, naming whom to delete
-  Suspend,       // RayCluster or RayJob
+  Suspend,       // RayCluster, RayJob or RayService
   Resume,        //
-  SuspendGroup,  // RayCluster's group number `pick`; `amount` 1: suspend, 0: resume
+  SuspendGroup,  // RayCluster's group number `pick`; `amount` 1: suspend, 0:
+                 // resume
   Edit,          // RayCluster or RayService: another image, for upgrades and rollbacks
   Reconfigure,   // RayService: another Serve config
   Delete,        // any kind
   DeletePod,     // any Ray Pod
+  AddGroup,      // RayService: one more worker group
+  DropCluster,   // RayService: one of its clusters is deleted by hand, by `pick`
+  SubmitByHand,  // RayJob in InteractiveMode: what it waits for
   // Of nodes: a Ray Pod that lives, by `pick`.
   FailPod,
   EvictPod,
@@ -36,8 +40,12 @@ enum class StepKind {
   Crash,       // of the operator's process that acts
   LoseLeader,  // for `amount` seconds the Lease cannot be renewed
   // Of Ray.
-  RayMood,    // `amount`: 0 answers, 1 HTTP 500, 2 hangs
-  RayForget,  // the job by `pick`
+  RayMood,      // `amount`: 0 answers, 1 HTTP 500, 2 hangs
+  RayForget,    // the job by `pick`
+  ServeForget,  // what runs on a head, by `pick`
+  ServeSick,    // for `amount` seconds no application runs well
+  // Of others.
+  GatewayDown,  // for `amount` seconds
 };
 
 struct Step {
@@ -62,15 +70,5 @@ struct Script {
 
 /// The same seed gives the same script; `mischiefs` only decides which steps are in it.
 Script write_script(std::uint64_t seed, const Mischiefs& mischiefs);
-
-/// One application; versions differ.
-std::string serve_config(std::uint64_t version);
-
-/// How a job that the script made ends, and when: it stands in its entrypoint.
-struct JobFate {
-  std::string ends = {};
-  Duration takes = {};
-};
-JobFate fate_of(std::string_view entrypoint);
 
 }  // namespace manta::sim

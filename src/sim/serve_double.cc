@@ -34,6 +34,14 @@ Json ServeDouble::details(const std::string& head, const std::string& service) c
   return JsonObject{{"applications", std::move(applications)}};
 }
 
+bool ServeDouble::serves(const std::string& head) const {
+  const auto told = details(head, {});
+  const auto& applications = object_at(told, {"applications"});
+  return !applications.empty() && std::ranges::all_of(applications, [](const auto& application) {
+    return string_at(application.value(), {"status"}) == "RUNNING";
+  });
+}
+
 Task<Result<Json>> ServeDouble::call(std::string target, Json request) {
   const auto op = std::string(string_at(request, {"op"}));
   if (op == "serve-health") {

@@ -45,6 +45,8 @@ class ServeDouble final : public kube::Outside {
   std::optional<int> ongoing = {};
   /// Forgets what runs, as a cluster does whose GCS starts anew.
   void forget(const std::string& head) { running_.erase(head); }
+  /// Every application on a head is RUNNING, and there is one.
+  bool serves(const std::string& head) const;
   /// With fault tolerance a new head still knows it.
   bool fault_tolerant = false;
 

@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "operator/options.h"
 #include "ray/labels.h"
-#include "sim/furniture.h"
+#include "sim/served_kinds.h"
 
 #include <fmt/format.h>
 
@@ -117,7 +117,7 @@ World::World(WorldOptions options)
       store_(std::move(*local::Store::open({}))),
       mirror_(loop_, *store_),
       laws_(mirror_, writes_),
-      server_(loop_, random_, furnish(*store_)),
+      server_(loop_, random_, *store_, {.types = served_kinds(options_.gateway_api)}),
       door_(loop_, server_),
       kubelet_(loop_, server_, mirror_),
       ray_(loop_),
@@ -135,6 +135,7 @@ World::World(WorldOptions options)
     if (!options_.jobs_take) return;
     loop_.after(*options_.jobs_take, [this, id] { end_submitted(id, "SUCCEEDED"); });
   };
+  if (options_.gateway_api) gateways_.emplace(loop_, server_, mirror_);
   scope_.spawn("controllers", controllers_.run(scope_.stop_token()));
   loop_.run_for(3s);
   if (options_.start_operator) start_operator();
@@ -145,8 +146,12 @@ World::~World() { finish(); }
 void World::finish() {
   stop_operator();
   kubelet_.stop();
+  if (gateways_) gateways_->stop();
   scope_.request_stop();
-  MANTA_CHECK(loop_.run_until([&] { return scope_.running() == 0 && kubelet_.stopped(); }, 10min));
+  const auto over = [this] {
+    return scope_.running() == 0 && kubelet_.stopped() && (!gateways_ || gateways_->stopped());
+  };
+  MANTA_CHECK(loop_.run_until(over, 10min));
 }
 
 Result<Json> World::put(Json object) {
@@ -267,6 +272,11 @@ void World::start_operator() {
 
 std::string World::identity_of_leader() const {
   return std::string(string_at(get("Lease", kLease.name), {"spec", "holderIdentity"}));
+}
+
+bool World::operator_waits() const {
+  return std::ranges::any_of(processes_,
+                             [](const auto& process) { return process && process->life.waits(); });
 }
 
 std::vector<std::string> World::injected() const {

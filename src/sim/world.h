@@ -17,6 +17,7 @@
 #include "kube/fault_api.h"
 #include "local/apiserver/api_server.h"
 #include "local/controllers/local_controllers.h"
+#include "sim/gateway_double.h"
 #include "sim/kubelet.h"
 #include "sim/laws.h"
 #include "sim/mirror.h"
@@ -45,12 +46,14 @@ struct WorldOptions {
   std::optional<Duration> jobs_take = {};
   /// EndpointSlices behind Services, as RayServices wait for them.
   bool endpoints = false;
+  /// Gateways and HTTPRoutes are served, and something makes them work.
+  bool gateway_api = false;
+  /// Of every process.
+  kube::RuntimeObserver* observer = nullptr;
   /// Processes of the operator; several take turns by a Lease.
   int processes = 1;
   /// Nobody is told of everything: events may be lost with what goes wrong.
   bool events_may_be_lost = false;
-  /// Of every process.
-  kube::RuntimeObserver* observer = nullptr;
   /// Stands between each process and the faults; nothing: the process calls on directly.
   std::function<std::unique_ptr<kube::Api>(kube::Api& wire)> tamper = {};
   /// Stands between the operator and Ray; nothing: it calls Ray directly.
@@ -111,6 +114,8 @@ class World {
   int processes() const { return options_.processes; }
   /// Of the process that holds the Lease, when there are several.
   std::string identity_of_leader() const;
+  /// The operator has something to do later.
+  bool operator_waits() const;
 
   // Faults: none once the script's functions are empty.
   FaultScript& faults() { return script_; }
@@ -122,6 +127,7 @@ class World {
   Mirror& mirror() { return mirror_; }
   Laws& laws() { return laws_; }
   Kubelet& kubelet() { return kubelet_; }
+  GatewayDouble* gateways() { return gateways_ ? &*gateways_ : nullptr; }
   RayDashboardDouble& ray() { return ray_; }
   const RayDashboardDouble& ray() const { return ray_; }
   const WriteLog& writes() const { return writes_; }
@@ -181,6 +187,7 @@ class World {
   RayDashboardDouble ray_;
   std::unique_ptr<kube::Outside> tampered_ray_ = {};
   local::LocalControllers controllers_;
+  std::optional<GatewayDouble> gateways_ = {};
   Scope scope_;
   controllers::Settings settings_;
   FaultScript script_ = {};
