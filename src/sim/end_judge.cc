@@ -108,6 +108,9 @@ void drop_history(Json& object) {
     for (const auto* field : {"stateTransitionTimes", "observedGeneration", "desiredCPU",
                               "desiredMemory", "desiredGPU", "desiredTPU"})
       status->erase(field);
+  // A RayService that was suspended for a moment has the conditions of that, if it was seen at all.
+  if (string_at(object, {"kind"}) == "RayService")
+    if (auto* status = object_in(object, {"status"})) status->erase("conditions");
   // A copy that may be old. Source: spec/05 §9.6.
   for (const auto* side : {"activeServiceStatus", "pendingServiceStatus"})
     if (auto* of_cluster = object_in(object, {"status", side}))

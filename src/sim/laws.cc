@@ -67,6 +67,11 @@ void Laws::status_is_of_this_spec(const Change& change) {
   const auto* before = find(change.before, {"status"});
   const auto* after = find(change.after, {"status"});
   if (!after || !find(*after, {"observedGeneration"}) || (before && *before == *after)) return;
+  // A RayService that is suspended takes no notice of its spec. Source: spec/05 §7.
+  for (const auto* sleep : {"Suspending", "Suspended"})
+    if (string_at(change.after, {"kind"}) == "RayService" &&
+        condition_of(change.before, sleep).starts_with("True"))
+      return;
   const auto generation = int_at(change.after, {"metadata", "generation"});
   const auto observed = int_at(*after, {"observedGeneration"});
   if (observed != generation)
