@@ -48,6 +48,8 @@ struct WorldOptions {
   bool endpoints = false;
   /// Gateways and HTTPRoutes are served, and something makes them work.
   bool gateway_api = false;
+  /// The custom kinds that are served; null: served_kinds(gateway_api).
+  std::shared_ptr<const local::SharedTypes> kinds = {};
   /// Of every process.
   kube::RuntimeObserver* observer = nullptr;
   /// Processes of the operator; several take turns by a Lease.

@@ -2,6 +2,8 @@
 // ours: heads on lost nodes, workers that fail again and again, later edits, who owns replicas.
 #include "base/yaml.h"
 #include "case_tools.h"
+#include "local/apiserver/shared_types.h"
+#include "ray/crd.h"
 #include "ray/types.h"
 #include "sim/relay.h"
 
@@ -325,21 +327,19 @@ spec: {defaultBackend: {service: {name: other, port: {number: 80}}}}
 // ---- AS-01
 
 /// As deploy/kustomize/crd-merged-groups has it.
-void merge_groups_by_name(World& world) {
-  JsonArray patch;
-  for (const auto* version : {"0", "1"})
-    for (const auto& [field, value] : std::initializer_list<std::pair<const char*, Json>>{
-             {"x-kubernetes-list-type", "map"},
-             {"x-kubernetes-list-map-keys", JsonArray{"groupName"}}})
-      patch.push_back(JsonObject{
-          {"op", "add"},
-          {"path", fmt::format("/spec/versions/{}/schema/openAPIV3Schema/properties/spec/"
-                               "properties/workerGroupSpecs/{}",
-                               version, field)},
-          {"value", value}});
-  EXPECT_TRUE(world.loop().run(world.server().patch(kube::kCustomResourceDefinitions,
-                                                    {{}, "rayclusters.ray.io"},
-                                                    kube::PatchType::Json, std::move(patch))));
+std::shared_ptr<const local::SharedTypes> with_groups_merged_by_name() {
+  std::vector<Json> crds;
+  for (auto& [file, crd] : ray::ray_crds()) {
+    if (string_at(crd, {"metadata", "name"}) == "rayclusters.ray.io")
+      for (auto& version : crd.at("spec").at("versions").as_array()) {
+        auto& groups = version.at_pointer(
+            "/schema/openAPIV3Schema/properties/spec/properties/workerGroupSpecs");
+        groups.as_object()["x-kubernetes-list-type"] = "map";
+        groups.as_object()["x-kubernetes-list-map-keys"] = JsonArray{"groupName"};
+      }
+    crds.push_back(std::move(crd));
+  }
+  return std::make_shared<const local::SharedTypes>(crds);
 }
 
 /// kCluster with an autoscaler, with or without replicas, applied by the server as GitOps tools do.
@@ -385,8 +385,8 @@ std::string owners_of_replicas(const World& world) {
 }
 
 TEST(AutoscalerCase, AS_01_ReplicasThatNoManifestHasAreTheAutoscalersAlone) {
-  World world({.feature_gates = "RayClusterReplicasOwner=true"});
-  merge_groups_by_name(world);
+  World world(
+      {.feature_gates = "RayClusterReplicasOwner=true", .kinds = with_groups_merged_by_name()});
   sync(world, false);
   world.settle();
   autoscale(world, 3);
@@ -405,8 +405,8 @@ TEST(AutoscalerCase, AS_01_ReplicasThatNoManifestHasAreTheAutoscalersAlone) {
 TEST(AutoscalerCase, AS_01_ReplicasInTheManifestAreWarnedOfOnce) {
   for (const bool gate : {true, false}) {
     SCOPED_TRACE(gate);
-    World world({.feature_gates = gate ? "RayClusterReplicasOwner=true" : ""});
-    merge_groups_by_name(world);
+    World world({.feature_gates = gate ? "RayClusterReplicasOwner=true" : "",
+                 .kinds = with_groups_merged_by_name()});
     for (int round = 0; round < 3; ++round) {
       sync(world, true);
       world.settle();
