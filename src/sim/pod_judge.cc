@@ -172,6 +172,11 @@ bool PodJudge::may_go(const Json& pod, const Cluster& cluster) const {
     const auto mates =
         world_.mirror().list("Pod", {{std::string(ray::kLabelReplicaName), replica}});
     if (static_cast<std::int64_t>(mates.size()) < spec->numOfHosts) return true;
+    // Or was made so lately that the operator may not know of it.
+    if (std::ranges::any_of(mates, [&](const Json* mate) {
+          return recent(*parse_rfc3339(string_at(*mate, {"metadata", "creationTimestamp"})));
+        }))
+      return true;
   }
   return seen != cluster.groups.end() && recent(seen->second.surplus);
 }
