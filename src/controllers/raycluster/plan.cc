@@ -100,9 +100,8 @@ void look_for_trouble(const Plan& plan, const kube::Failures& failures, Trouble&
 
 void plan_status(const RayClusterSeen& seen, StatusDecision status, Time now, Plan& plan) {
   if (status.write)
-    plan.status =
-        update_status(ray::kRayClusters, seen.cluster->meta,
-                      ray::part_to_json(seen.cluster->status), std::move(*status.write));
+    plan.status = update_status(ray::kRayClusters, seen.cluster->meta,
+                                ray::part_to_json(seen.cluster->status), std::move(*status.write));
   for (const auto& wait : {until_head_is_overdue(seen, now), status.look_again})
     if (wait) look_again_within(plan, *wait);
 }

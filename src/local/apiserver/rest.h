@@ -125,7 +125,7 @@ class Rest {
   Kinds kinds_;  // the shared ones, and what was defined here
   WatchHub hub_;
   std::map<std::string, std::int64_t> crd_generations_ = {};  // as compiled, by CRD name
-  std::set<std::string> going_crds_ = {};  // that are being deleted
+  std::set<std::string> going_crds_ = {};                     // that are being deleted
   bool finishing_crd_ = false;
 };
 

@@ -111,8 +111,8 @@ Result<std::unique_ptr<Store>> Store::open(StoreOptions options) {
                       nullptr) != SQLITE_OK)
     return failed(impl->error(fmt::format("opening {}", path)));
   // NORMAL: a power cut may lose the last writes but not the database; a crash of ours loses none.
-  // With row ids, since the tree of a table without them holds whole rows, and to compare a key with
-  // a large object's is to read the object.
+  // With row ids, since the tree of a table without them holds whole rows, and to compare a key
+  // with a large object's is to read the object.
   const auto settings = fmt::format(
       "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-{}; "
       "PRAGMA locking_mode=EXCLUSIVE; PRAGMA temp_store=MEMORY; PRAGMA busy_timeout=2000;"
