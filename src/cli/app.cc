@@ -219,6 +219,7 @@ std::optional<std::string> find_unknown_command(const CLI::App& app, std::span<c
         commands, [&](const CLI::App* command) { return command->check_name(std::string(word)); });
     if (known != commands.end()) return find_unknown_command(**known, words);
     std::vector<std::string> names;
+    names.reserve(commands.size());
     for (const auto* command : commands) names.push_back(command->get_name());
     const auto& parent = app.get_name();
     return unknown_command(parent == "manta" ? parent : "manta " + parent, std::string(word),
