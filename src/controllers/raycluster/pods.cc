@@ -23,8 +23,7 @@ kube::Write delete_pod(const kube::PodView& pod, std::string_view lane, std::str
   return write;
 }
 
-kube::Write delete_worker(const RayClusterSeen& seen, const ray::WorkerGroupSpec& group,
-                          const PodRemoval& removal) {
+kube::Write delete_worker(const ray::WorkerGroupSpec& group, const PodRemoval& removal) {
   using Cause = PodRemoval::Cause;
   const auto& pod = *removal.pod;
   const auto key = pod.meta.key.to_string();
@@ -237,8 +236,7 @@ kube::Stage group_writes(const RayClusterSeen& seen, const Settings& settings, T
         replicas ? decide_replicas(group, group_seen) : decide_group(group, group_seen);
     for (const auto& adoption : decision.adopt)
       stage.push_back(adopt_worker(seen, group, adoption, now));
-    for (const auto& removal : decision.remove)
-      stage.push_back(delete_worker(seen, group, removal));
+    for (const auto& removal : decision.remove) stage.push_back(delete_worker(group, removal));
     for (const auto& worker : decision.create)
       stage.push_back(create_worker(seen, group, worker, settings, now, backoff));
     if (const auto next = decision.next_attempt; next && (!next_attempt || *next < *next_attempt))
