@@ -13,7 +13,7 @@
 namespace manta::controllers::rayjob {
 
 /// Bytes that are kept.
-inline constexpr std::size_t kKeptLog = 64 * 1024;
+inline constexpr std::size_t kKeptLog = 65536;
 
 /// The name of the ConfigMap with the log of the job that ran on this cluster; its key is
 /// "driver.log".
