@@ -100,7 +100,11 @@ Time dangling_since(const Draft& draft, const ray::RayCluster& cluster) {
   }
   const auto& active = draft.seen.active.cluster;
   const bool was_active = active && made < active->meta.created;
-  return next_creation(draft, was_active ? active->meta.created : made).value_or(last_write);
+  if (const auto next = next_creation(draft, was_active ? active->meta.created : made))
+    return *next;
+  // Times are of whole seconds: made within one, the pending cluster came after this all the same.
+  const auto& pending = draft.seen.pending.cluster;
+  return pending ? std::max(made, pending->meta.created) : last_write;
 }
 
 // Made after the cluster that serves, it can only have waited its turn. RS-10

@@ -306,6 +306,17 @@ TEST_F(DanglingTable, TheTimeIsWrittenDownBeforeTheNextUpgradeOverwritesIt) {
   EXPECT_EQ(look_again, Duration{seconds{31}});
 }
 
+// Two edits within a second: creation times do not tell which cluster came first.
+TEST_F(DanglingTable, OnesMadeInTheSecondOfTheirSuccessorGoInTimeToo) {
+  rs.status.activeServiceStatus.rayClusterName = "s-a";
+  rs.status.pendingServiceStatus.rayClusterName = "s-c";
+  rs.status.lastUpdateTime = kNow;  // which every status renews
+  seen.active.cluster = there("s-a", 5000);
+  there("s-b", 100);
+  seen.pending.cluster = there("s-c", 100);
+  EXPECT_THAT(deleted(), ElementsAre("s-b"));
+}
+
 TEST_F(DanglingTable, OfADeletedServiceAllGoAtOnce) {
   rs.meta.deleting = kNow;
   rs.status.activeServiceStatus.rayClusterName = "s-a";

@@ -183,7 +183,7 @@ void take_over(const Draft& draft, const Sides& sides, Rollout& rollout) {
   const auto traffic = [&](const ClusterSeen& cluster, Share& share) {
     const auto weight = routed(draft, cluster);
     if (!weight || share.traffic == *weight) return;
-    share.traffic = *weight;
+    share.traffic = weight;
     share.moved = draft.now();
   };
   traffic(draft.seen.active, active);
