@@ -9,7 +9,7 @@ import time
 import pytest
 import yaml
 
-from conftest import CRDS, DEPLOY, MANAGER, kustomize
+from conftest import CRDS, DEPLOY, MANAGER, helm_template, kustomize
 from rights import grant, ray_cluster
 
 NAME = "kuberay-operator"
@@ -115,6 +115,10 @@ def state(cluster, objects, namespace):
 def namespace(cluster):
     cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", CRDS)
     cluster.kubectl("create", "namespace", "upgraded", check=False)
+    # What other tests were granted has the names that an installation takes.
+    for o in helm_template("kuberay-operator"):
+        if o["kind"] in ("ClusterRole", "ClusterRoleBinding"):
+            cluster.kubectl("delete", o["kind"], o["metadata"]["name"], "--ignore-not-found")
     yield "upgraded"
     cluster.kubectl("delete", "rayclusters.ray.io", "--all", "--namespace", "upgraded")
 
