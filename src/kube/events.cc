@@ -149,7 +149,7 @@ struct EventRecorder::Impl {
   Scope scope;
   bool running = false;
   int in_flight = 0;
-  std::deque<SeriesPtr> gathered = {};  // Normal ones, not written yet, by time
+  std::deque<SeriesPtr> gathered = {};  // of creations, not written yet, by time
   Loop::TimerId gathering = 0;
   std::deque<SeriesPtr> queue = {};
   std::unordered_map<std::string, SeriesPtr> known = {};

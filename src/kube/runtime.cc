@@ -100,7 +100,7 @@ void Runtime::Impl::trigger(Controller& controller, const ObjectKey& key) {
 // Each object starts in a turn of the loop of its own: many of them do not hold up I/O.
 void Runtime::Impl::start(const ObjectPtr& object) {
   if (!active || object->queued || object->working) return;
-  if (object->rest_until > loop.now()) {
+  if (is_ahead(object->rest_until, loop.now(), kLongestRest)) {
     wake_at(object, object->rest_until);
     return;
   }

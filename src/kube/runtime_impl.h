@@ -17,6 +17,13 @@
 
 namespace manta::kube {
 
+/// Whether `at`, which was set at most `longest` ahead, is still to come: one further ahead was set
+/// by a clock that has been put back since.
+inline bool is_ahead(Time at, Time now, Duration longest) {
+  return at > now && at - now <= longest;
+}
+constexpr Duration kLongestRest = std::chrono::seconds{1};
+
 struct Runtime::Impl {
   struct Controller;
 

@@ -9,7 +9,6 @@ constexpr const char* kStatusLane = "status";
 // A planner whose look_again has come to nothing by rounding must not spin.
 constexpr Duration kSoonest = std::chrono::milliseconds{10};
 constexpr Duration kCostly = std::chrono::milliseconds{1};
-constexpr Duration kLongestRest = std::chrono::seconds{1};
 constexpr Duration kBreath = std::chrono::milliseconds{5};
 // A server that is slow to take a status is not sent each step on the way to the next: a status
 // follows the one before after this many times what that one took.
@@ -76,7 +75,7 @@ Task<void> Runtime::Impl::work(ObjectPtr object) {
   const std::string& name = object->controller->spec.name;
   bool again = false;
   while (active && object->dirty) {
-    if (object->rest_until > loop.now()) {
+    if (is_ahead(object->rest_until, loop.now(), kLongestRest)) {
       wake_at(object, object->rest_until);
       break;
     }
@@ -132,11 +131,9 @@ Task<std::optional<PassEnd>> Runtime::Impl::pass(ObjectPtr object) {
   if (settled) object->guard.rest(loop.now());
 
   Pass made = co_await run_stages(object, std::move(planned->stages));
-  if (made.attempted) {
+  if (made.attempted ||
+      (planned->status && co_await write_status(object, std::move(*planned->status), made)))
     object->dirty = true;
-  } else if (planned->status && co_await write_status(object, std::move(*planned->status), made)) {
-    object->dirty = true;
-  }
   if (planned->look_again) made.retry(loop.now() + std::max(*planned->look_again, kSoonest));
   wake_at(object, made.retry_at);
   // Nothing to do: the news that come one by one now are looked at together.
@@ -243,7 +240,7 @@ Task<bool> Runtime::Impl::write_status(ObjectPtr object, Write status, Pass& pas
     pass.retry(object->lanes.retry_at(status.lane));
     co_return false;
   }
-  if (object->next_status > loop.now()) {
+  if (is_ahead(object->next_status, loop.now(), kStatusApartAtMost)) {
     pass.retry(object->next_status);
     co_return false;
   }

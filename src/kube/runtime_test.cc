@@ -1,4 +1,5 @@
 // Stories of a small controller: a Widget wants Pods.
+#include "kube/runtime_impl.h"
 #include "kube/testing/runtime_world.h"
 
 namespace manta::kube {
@@ -77,6 +78,24 @@ TEST_F(RuntimeWorld, ASlowServerIsSparedTheStepsBetweenTwoStatuses) {
   ASSERT_TRUE(run_until([&] { return ready("w") == 20; }));
   EXPECT_EQ(api.objects(kPods).size(), 20u);
   EXPECT_LE(api.count(Verb::Update, kWidgets), 4u);
+}
+
+TEST_F(RuntimeWorld, ObjectsArePlannedWhenThereIsRoomForTheirWrites) {
+  for (int i = 0; i < 200; ++i) make_widget("w" + std::to_string(i), 1);
+  api.latency = [](const Request& request) {
+    return request.verb == Verb::Create ? seconds{10} : milliseconds{1};
+  };
+  start();
+  loop.run_for(seconds{5});  // no write has been answered
+  EXPECT_LE(plans.size(), 2u * RuntimeOptions{}.writes_in_flight + 1);
+  ASSERT_TRUE(run_until([&] { return api.objects(kPods).size() == 200; }));
+}
+
+TEST(RuntimeRest, EndsWhenTheClockIsPutBack) {
+  const Time now{std::chrono::hours{10}};
+  EXPECT_TRUE(is_ahead(now + seconds{1}, now, seconds{1}));
+  EXPECT_FALSE(is_ahead(now, now, seconds{1}));
+  EXPECT_FALSE(is_ahead(now + std::chrono::hours{1}, now, seconds{1}));
 }
 
 TEST_F(RuntimeWorld, StagesFollowEachOtherAndStopAtAFailure) {
