@@ -10,7 +10,7 @@
 namespace manta::operator_ {
 
 /// Bytes of a log that are kept. RJ-39
-inline constexpr std::size_t kLogTail = 64 * 1024;
+inline constexpr std::size_t kLogTail = 65536;
 /// Bytes of the answer that hold as much for sure: JSON writes a character in six bytes at most.
 inline constexpr std::size_t kLogAnswerTail = 6 * kLogTail + 64;
 

@@ -12,9 +12,6 @@
 
 namespace manta::controllers::rayjob {
 
-/// Bytes that are kept.
-inline constexpr std::size_t kKeptLog = 65536;
-
 /// The name of the ConfigMap with the log of the job that ran on this cluster; its key is
 /// "driver.log".
 std::string log_config_map_name(std::string_view cluster);

@@ -132,7 +132,7 @@ struct Decoder {
     return Json(parsed->to_string());
   }
 
-  Result<Json> int_or_string(const Json& in, const Schema& schema, const Place& at, bool&) {
+  Result<Json> int_or_string(const Json& in, const Schema&, const Place& at, bool&) {
     if (in.is_string() || in.is_int64() || in.is_uint64()) return in;
     return failed(ErrorCode::BadRequest,
                   fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type "

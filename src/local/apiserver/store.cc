@@ -274,6 +274,7 @@ Result<std::vector<StoredObject>> Store::list_at(std::string_view prefix, Revisi
       state.erase(change->key);
   }
   std::vector<StoredObject> objects;
+  objects.reserve(state.size());
   for (auto& [key, object] : state) objects.push_back(std::move(object));
   return objects;
 }
