@@ -15,7 +15,8 @@ namespace {
 constexpr Duration kFirst = std::chrono::seconds{10};
 constexpr Duration kLongest = std::chrono::minutes{5};
 constexpr Duration kLivedWell = std::chrono::minutes{10};
-constexpr int kDoublings = 5;  // 10 s × 2^5 is past the longest
+constexpr std::int32_t kMostAttempts = 1'000'000;  // anybody may edit an annotation
+constexpr int kDoublings = 5;                      // 10 s × 2^5 is past the longest
 
 Duration wait_after(std::int32_t attempt) {
   return std::min(kFirst * (1 << std::clamp(attempt, 0, kDoublings)), kLongest);
@@ -49,7 +50,7 @@ std::int32_t WorkerBackoff::attempt_of(const kube::PodView& pod) const {
   const auto [end, error] = std::from_chars(stamp.data(), stamp.data() + stamp.size(), attempt);
   if (error != std::errc{} || end == stamp.data() + stamp.size() || *end != '/' || attempt <= 0)
     return 0;
-  return is_of_this_spec(pod) ? attempt : 0;
+  return is_of_this_spec(pod) ? std::min(attempt, kMostAttempts) : 0;
 }
 
 std::optional<Time> WorkerBackoff::held_until(const kube::PodView& ended) const {
