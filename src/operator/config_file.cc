@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace manta::operator_ {
@@ -44,10 +45,15 @@ class Reader {
   }
   void whole(std::string_view key, int& target) {
     if (const auto* value = get(key)) {
-      if (!value->is_int64()) return fail(wrong_type(key, *value, "int"));
+      const bool whole_double =
+          value->is_double() && std::trunc(value->get_double()) == value->get_double();
+      if (!value->is_int64() && !whole_double) return fail(wrong_type(key, *value, "int"));
       // What is larger is as good as the largest.
-      target = static_cast<int>(std::clamp<std::int64_t>(
-          value->get_int64(), std::numeric_limits<int>::min(), std::numeric_limits<int>::max()));
+      constexpr std::int64_t kLeast = std::numeric_limits<int>::min(),
+                             kMost = std::numeric_limits<int>::max();
+      target =
+          static_cast<int>(whole_double ? std::clamp(value->get_double(), 0.0 + kLeast, 0.0 + kMost)
+                                        : std::clamp(value->get_int64(), kLeast, kMost));
     }
   }
   void number(std::string_view key, double& target) {
@@ -61,6 +67,8 @@ class Reader {
     if (const auto* value = get(key)) {
       if (!value->is_array()) return fail(wrong_type(key, *value, type));
       target = value->get_array();
+      for (const auto& element : target)
+        if (!element.is_object()) return fail(wrong_type(key, element, type.substr(2)));
     }
   }
   void strings(std::string_view key, kube::StringMap& target) {
@@ -127,6 +135,12 @@ Result<void> apply_config_file(Options& options, std::string_view text) {
   reader.whole("burst", options.burst);
   reader.text("watchNamespace", options.watch_namespace);
   reader.text("logFile", options.log_file);
+  // These have no effect, as in the reference, whose flags count; a wrong type is a mistake still.
+  std::string no_text;
+  bool no_flag = false;
+  reader.text("logFileEncoder", no_text);
+  reader.text("logStdoutEncoder", no_text);
+  reader.flag("deleteRayJobAfterJobFinishes", no_flag);
   reader.text("batchScheduler", options.batch_scheduler);
   reader.flag("enableBatchScheduler", options.enable_batch_scheduler);
   reader.flag("useKubernetesProxy", options.use_kubernetes_proxy);

@@ -28,6 +28,7 @@ Result<int> parse_go_int(std::string_view text) {
       base = 8;
     digits.remove_prefix(base == 8 && mark != 'o' && mark != 'O' ? 1 : 2);
   }
+  if (digits.starts_with('-')) return failed(ErrorCode::Invalid, "parse error");
   int value = 0;
   const auto [end, error] =
       std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
@@ -39,6 +40,7 @@ Result<int> parse_go_int(std::string_view text) {
 }
 
 Result<double> parse_go_float(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range)

@@ -37,6 +37,20 @@ const Case kCases[] = {
     {"BoolForWhole", "reconcileConcurrency: true\n",
      "json: cannot unmarshal bool into Go struct field Configuration.reconcileConcurrency of type "
      "int"},
+    {"WholeThoughWithAPoint", "burst: 5.0\nreconcileConcurrency: 1e300\n",
+     ":8080 :8082 elect 2147483647 -1.00 5"},
+    {"WrongTypeOfWhatHasNoEffect", "deleteRayJobAfterJobFinishes: 3\n",
+     "json: cannot unmarshal number into Go struct field "
+     "Configuration.deleteRayJobAfterJobFinishes of type bool"},
+    {"WrongTypeOfAnEncoder", "logStdoutEncoder: [json]\n",
+     "json: cannot unmarshal array into Go struct field Configuration.logStdoutEncoder of type "
+     "string"},
+    {"TextForAContainer", "headSidecarContainers: [fluentbit]\n",
+     "json: cannot unmarshal string into Go struct field Configuration.headSidecarContainers of "
+     "type v1.Container"},
+    {"NumberForALabel", "defaultPodLabels: {a: 5}\n",
+     "json: cannot unmarshal number into Go struct field Configuration.defaultPodLabels of type "
+     "string"},
     {"OtherKind", "apiVersion: v1\nkind: Pod\n",
      "no kind \"Pod\" is registered for version \"v1\""},
 };
