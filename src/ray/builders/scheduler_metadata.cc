@@ -85,6 +85,7 @@ void add_yunikorn(Child& child, const Parent& parent, std::string_view group) {
   child.schedule_with("yunikorn");
   if (!asks_for_gang(parent.meta)) return;
   const auto given = parent.meta.annotation(kYunikornTaskGroups);
+  if (given.empty() && parent.cluster == nullptr) return;  // a RayJob with a clusterSelector
   child.annotate(kYunikornTaskGroups, given.empty() ? task_groups(parent) : std::string(given));
   if (!group.empty()) child.annotate("yunikorn.apache.org/task-group-name", group);
 }

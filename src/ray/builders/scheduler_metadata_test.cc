@@ -35,6 +35,25 @@ TEST_P(AsksForGang, AndItsPodsSaySo) {
     EXPECT_EQ(dump_json(pod).find(mark) != std::string::npos, GetParam().gang) << mark;
   }
 }
+// A job on somebody's cluster has no groups to tell of, other than those that its user wrote down.
+TEST(YunikornGang, OfAJobWithAClusterSelectorIsOnlyTheUsersOwn) {
+  const auto submitter = [](const StringMap& annotations) {
+    RayJob job;
+    job.meta = {
+        .key = {"ns", "j"},
+        .labels = {{"ray.io/gang-scheduling-enabled", "true"}, {"yunikorn.apache.org/app-id", "a"}},
+        .annotations = annotations};
+    job.spec.clusterSelector = {{"ray.io/cluster", "c"}};
+    Json pod = JsonObject{};
+    add_scheduler_metadata(pod, job, "submittergroup", {.scheduler = BatchScheduler::Yunikorn});
+    return dump_json(pod);
+  };
+  EXPECT_EQ(submitter({}),
+            R"({"metadata":{"labels":{"applicationId":"a"}},"spec":{"schedulerName":"yunikorn"}})");
+  EXPECT_NE(submitter({{"yunikorn.apache.org/task-groups", "[mine]"}})
+                .find(R"("yunikorn.apache.org/task-groups":"[mine]")"),
+            std::string::npos);
+}
 INSTANTIATE_TEST_SUITE_P(, AsksForGang, testing::ValuesIn(kCases),
                          [](const auto& row) { return row.param.name; });
 
