@@ -118,7 +118,7 @@ void Secrets::look_at(const kube::ObjectKey& cluster) {
 void Secrets::look_at_secret(const kube::ObjectKey& secret) {
   if (!wanters_.contains(secret) || labelled.get(secret)) return unfollow(secret);
   start_labelled();
-  if (labelled.synced()) follow(secret);
+  if (labelled.synced() && !labelled.get(secret)) follow(secret);
 }
 
 void Secrets::follow(const kube::ObjectKey& secret) {
