@@ -11,6 +11,7 @@ packages=(
   libssl-dev libnghttp2-dev zlib1g-dev libgtest-dev libbenchmark-dev
   iproute2 openssl curl wget procps python3 python3-venv python3-pip ca-certificates
   nftables slirp4netns redis-server
+  buildah runc
 )
 
 say() { printf 'setup: %s\n' "$*"; }
