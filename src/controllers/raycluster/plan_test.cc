@@ -337,6 +337,42 @@ TEST(ClusterPlan, UnreadableResourcesAreSaid) {  // SEEN-12
   EXPECT_EQ(reasons(plan_of(seen(odd, running_pods()))), "InvalidRayClusterSpec");
 }
 
+// spec/02 §2: the warning is step 5, what refuses steps 4, 6, 7 and 8.
+TEST(ClusterPlan, TheFirstAutoscalersWorkersAreWarnedOfBesideALaterRefusal) {
+  auto warned = cluster();
+  warned.spec.enableInTreeAutoscaling = true;
+  warned.spec.autoscalerOptions.emplace().version = "v1";
+  warned.spec.workerGroupSpecs[0].template_.at("spec").as_object()["restartPolicy"] = "Always";
+  const auto events = [](const ray::RayCluster& cluster, const Settings& settings = {}) {
+    std::string text;
+    for (const auto& event : plan_of(seen(cluster), {}, settings).events)
+      if (event.reason.starts_with("Invalid"))
+        text +=
+            fmt::format("{}: {}; ", event.reason, event.note.substr(0, event.note.find(" ns/")));
+    return text;
+  };
+  const std::string warning = "InvalidRayClusterSpec: RayCluster spec warning; ";
+  EXPECT_EQ(events(warned), warning);
+  auto upgraded = warned;
+  upgraded.spec.upgradeStrategy.emplace().type = "Sideways";
+  EXPECT_EQ(events(upgraded),
+            warning + "InvalidRayClusterSpec: The RayCluster UpgradeStrategy is invalid; ");
+  auto sealed = warned;
+  sealed.spec.tlsOptions = ray::TlsOptions{.enabled = true};
+  Settings without_cert_manager;
+  without_cert_manager.build.mtls = true;
+  EXPECT_EQ(events(sealed, without_cert_manager),
+            warning + "InvalidRayClusterSpec: The RayCluster spec is invalid; ");
+  auto torn = warned;
+  for (const auto* type : {"RayClusterSuspending", "RayClusterSuspended"})
+    torn.status.conditions.push_back({.type = type, .status = "True"});
+  EXPECT_EQ(events(torn), warning + "InvalidRayClusterStatus: The RayCluster status is invalid; ");
+  auto shapeless = warned;
+  shapeless.spec.workerGroupSpecs[0].minReplicas = 50;
+  EXPECT_EQ(events(shapeless), "InvalidRayClusterSpec: The RayCluster spec is invalid; ")
+      << "before step 5";
+}
+
 TEST(ClusterPlan, GroupNamesThatNeverSettleAreRefused) {  // RC-13, SEEN-04
   auto twice = cluster();
   twice.spec.workerGroupSpecs.push_back(twice.spec.workerGroupSpecs[0]);

@@ -9,6 +9,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 namespace manta::controllers::raycluster {
 namespace {
 
@@ -36,19 +40,34 @@ Validity refuse(std::string_view reason, std::string_view lead, const ray::RayCl
           .note = Note{kInvalidSpec, reason, std::string(error)}};
 }
 
-}  // namespace
+// What is worth a word though the cluster can be worked on.
+std::vector<kube::EventNote> warnings_about(const ray::RayCluster& cluster) {
+  std::vector<kube::EventNote> events;
+  const auto warn = [&](std::string_view text) {
+    events.push_back(
+        warning(kInvalidSpecReason, "Validate",
+                fmt::format("RayCluster spec warning {}: {}", cluster.meta.key.to_string(), text)));
+  };
+  if (const auto note = ray::autoscaler_v1_warning(cluster.spec)) warn(*note);
+  if (const auto note = unreadable_resources(cluster.spec); !note.empty()) warn(note);
+  return events;
+}
 
-Validity validate(const RayClusterSeen& seen, const Settings& settings) {
-  const auto& cluster = *seen.cluster;
-  const auto gates = validation_gates(settings);
+Validity validate_shape(const ray::RayCluster& cluster, const Settings& settings) {
   if (auto ok = ray::validate_cluster_metadata(cluster.meta); !ok)
     return refuse("InvalidRayClusterMetadata", "The RayCluster metadata is invalid", cluster,
                   ok.error().message);
-  if (auto ok = ray::validate_cluster_spec(cluster.spec, cluster.meta.annotations, gates); !ok)
+  if (auto ok = ray::validate_cluster_spec(cluster.spec, cluster.meta.annotations,
+                                           validation_gates(settings));
+      !ok)
     return refuse(kInvalidSpecReason, "The RayCluster spec is invalid", cluster,
                   ok.error().message);
   if (const auto fault = ray::worker_group_name_fault(cluster.spec, "spec"))  // RC-13, SEEN-04
     return refuse(kInvalidSpecReason, "The RayCluster spec is invalid", cluster, *fault);
+  return {};
+}
+
+Validity validate_surroundings(const ray::RayCluster& cluster, const Settings& settings) {
   if (ray::mtls_enabled(cluster.spec, settings.build) && !settings.cert_manager)
     return refuse(kInvalidSpecReason, "The RayCluster spec is invalid", cluster,
                   "tlsOptions requires cert-manager, but cert-manager is not installed");
@@ -60,14 +79,19 @@ Validity validate(const RayClusterSeen& seen, const Settings& settings) {
             .events = {warning("InvalidRayClusterStatus", "Validate",
                                fmt::format("The RayCluster status is invalid {}, {}",
                                            cluster.meta.key.to_string(), ok.error().message))}};
-  Validity out;
-  const auto warn = [&](std::string_view text) {
-    out.events.push_back(
-        warning(kInvalidSpecReason, "Validate",
-                fmt::format("RayCluster spec warning {}: {}", cluster.meta.key.to_string(), text)));
-  };
-  if (const auto note = ray::autoscaler_v1_warning(cluster.spec)) warn(*note);
-  if (const auto note = unreadable_resources(cluster.spec); !note.empty()) warn(note);
+  return {};
+}
+
+}  // namespace
+
+Validity validate(const RayClusterSeen& seen, const Settings& settings) {
+  auto out = validate_shape(*seen.cluster, settings);
+  if (!out.valid) return out;
+  out = validate_surroundings(*seen.cluster, settings);
+  // Warnings come before these refusals, and beside them. spec/02 §2 steps 5 to 8
+  auto events = warnings_about(*seen.cluster);
+  std::ranges::move(out.events, std::back_inserter(events));
+  out.events = std::move(events);
   return out;
 }
 
