@@ -1,7 +1,7 @@
 // mTLS: certificates by a scripted cert-manager, and the Pods that wait for them.
+#include "cert_manager.h"
 #include "controllers/mtls/plan.h"
 #include "manifests.h"
-#include "served.h"
 #include "world.h"
 
 #include <fmt/format.h>
@@ -25,8 +25,7 @@ struct Sealed : World {
       : World({.feature_gates = "RayClusterMTLS=true",
                .cert_manager = true,
                .start_operator = false}) {
-    serve(*this, kIssuers);
-    serve(*this, kCertificates);
+    serve_cert_manager(*this);
     start_operator();
   }
   Sealed& make_cluster() {
@@ -35,28 +34,8 @@ struct Sealed : World {
     apply(text);
     return *this;
   }
-  void write(Task<Result<Json>> call) {
-    const auto done = loop().run(std::move(call));
-    EXPECT_TRUE(done) << done.error().message;
-  }
-  // Every Certificate as it is now; and its Secret.
   Sealed& issue() {
-    for (const auto* certificate : mirror().list("Certificate")) {
-      const auto secret = std::string(string_at(*certificate, {"spec", "secretName"}));
-      if (!mirror().find("Secret", secret))
-        write(server().create(
-            kube::kSecrets,
-            {{"apiVersion", "v1"},
-             {"kind", "Secret"},
-             {"metadata", {{"name", secret}, {"namespace", "default"}}},
-             {"data", {{"tls.crt", "YQ=="}, {"tls.key", "YQ=="}, {"ca.crt", "YQ=="}}}}));
-      const Json ready{{"type", "Ready"},
-                       {"status", "True"},
-                       {"observedGeneration", int_at(*certificate, {"metadata", "generation"})}};
-      write(server().patch(kCertificates, {"default", name_of(*certificate)},
-                           kube::PatchType::Merge, {{"status", {{"conditions", JsonArray{ready}}}}},
-                           "status"));
-    }
+    issue_certificates(*this);
     return *this;
   }
   std::size_t addresses(std::string_view certificate) const {

@@ -55,10 +55,9 @@ Purposes& purposes() {
   return all;
 }
 
-// Not those of a gang: that planner's are lost one by one in scheduler_cases_test.cc.
 bool is_of_clusters(const std::string& purpose) {
-  return (purpose.starts_with("raycluster:") || purpose.starts_with("networkpolicy:")) &&
-         !purpose.ends_with("(gang)");
+  return purpose.starts_with("raycluster:") || purpose.starts_with("raycluster-mtls:") ||
+         purpose.starts_with("networkpolicy:");
 }
 
 // After a run of all tests: of a selection nothing can be said.

@@ -5,6 +5,9 @@
 #include "write_faults.h"
 
 #include "case_tools.h"
+#include "cert_manager.h"
+#include "controllers/batchscheduler/gang.h"
+#include "served.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -16,6 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using kube::CallFault;
+namespace batchscheduler = controllers::batchscheduler;
 
 // The state in Redis has to go before the RayCluster does.
 std::string cluster_with_redis() {
@@ -32,6 +36,8 @@ struct Life {
   std::function<void(World&)> leave;
   int submissions = 0;  // of Ray jobs
   const char* gates = "";
+  const char* scheduler = "";
+  void (*serve)(World&) = nullptr;  // other projects' kinds, before the operator starts
 };
 
 void leave_cluster(World& world) { world.remove("RayCluster", "c").settle(); }
@@ -72,6 +78,35 @@ void forget_labels(World& world) {
       ray.io/worker-group-replica-index: null, ray.io/replica-host-index: null}})");
   world.patch("Pod", world.head("c"), R"(metadata: {annotations: {
     ray.io/upgrade-strategy-recreate-hash: null, ray.io/kuberay-version: null}})");
+}
+
+const char* const kInAGang = R"({name: c, labels: {ray.io/gang-scheduling-enabled: "true"}})";
+std::string gang() {
+  auto text = std::string(kCluster);
+  return text.replace(text.find("{name: c}"), 9, kInAGang);
+}
+
+World& scale(World& world, int replicas) {
+  return world.patch("RayCluster", "c", group_of(replicas))
+      .run_until(has_workers("c", static_cast<std::size_t>(replicas)), 1h)
+      .settle();
+}
+
+void live_with_certificates(World& world) {
+  auto text = std::string(kCluster);
+  text.replace(text.find("spec:"), 5, "spec:\n  tlsOptions: {enabled: true}");
+  world.apply(text).settle();
+  ASSERT_EQ(world.mirror().list("Certificate").size(), 3u);
+  issue_certificates(world);
+  world.run_until(cluster_is("c", "ready"), 1h).settle();
+  issue_certificates(world);  // again, for the addresses of the Pods
+  scale(world.settle(), 3);
+  issue_certificates(world);
+  world.settle();
+  EXPECT_EQ(array_at(world.get("Certificate", "ray-worker-cert-c"), {"spec", "ipAddresses"}).size(),
+            4u);
+  for (const auto* secret : world.mirror().list("Secret"))
+    EXPECT_EQ(array_at(*secret, {"metadata", "ownerReferences"}).size(), 1u);
 }
 
 const Life kLives[] = {
@@ -161,6 +196,53 @@ const Life kLives[] = {
            .settle();
      },
      &leave_cluster, 0, "RayClusterReplaceLostHead=true"},
+    {"RayClusterWithCertificates", &live_with_certificates, &leave_cluster, 0,
+     "RayClusterMTLS=true", "", &serve_cert_manager},
+    {"RayClusterInAGangOfVolcano",
+     [](World& world) {
+       world.apply(kCluster).run_until(cluster_is("c", "ready"), 1h);
+       scale(world, 4);
+       world.patch("RayCluster", "c", "{spec: {suspend: true}}")
+           .run_until(cluster_is("c", "suspended"), 1h);
+       world.patch("RayCluster", "c", "{spec: {suspend: false}}")
+           .run_until(cluster_is("c", "ready"), 1h)
+           .settle();
+       EXPECT_EQ(int_at(world.get("PodGroup", "ray-c-pg"), {"spec", "minMember"}), 5);
+     },
+     &leave_cluster, 0, "", "volcano",
+     [](World& world) { serve(world, batchscheduler::kVolcanoPodGroups); }},
+    {"RayClusterInAGangOfCoscheduling",
+     [](World& world) {
+       world.apply(gang()).run_until(cluster_is("c", "ready"), 1h).settle();
+       EXPECT_EQ(int_at(world.get("PodGroup", "c"), {"spec", "minMember"}), 3);
+     },
+     &leave_cluster, 0, "", "scheduler-plugins",
+     [](World& world) { serve(world, batchscheduler::kCoschedulingPodGroups); }},
+    {"RayClusterInAGangOfKubernetes",
+     [](World& world) {
+       world.apply(gang()).run_until(cluster_is("c", "ready"), 1h);
+       scale(world, 4);
+       EXPECT_EQ(int_at(world.get("PodGroup", "c-cluster"),
+                        {"spec", "schedulingPolicy", "gang", "minCount"}),
+                 5);
+       world
+           .patch("RayCluster", "c", "{metadata: {labels: {ray.io/gang-scheduling-enabled: null}}}")
+           .settle();
+       EXPECT_TRUE(world.mirror().list("Workload").empty());
+       EXPECT_TRUE(world.mirror().list("PodGroup").empty());
+     },
+     &leave_cluster, 0, "KubernetesWAS=true", "",
+     [](World& world) {
+       serve(world, batchscheduler::kWorkloads);
+       serve(world, batchscheduler::kPodGroups);
+     }},
+    {"RayJobInAGangOfVolcano",
+     [](World& world) {
+       world.apply(kJob).run_until(job_is("j", "Complete"), 1h).settle();
+       EXPECT_EQ(int_at(world.get("PodGroup", "ray-j-pg"), {"spec", "minMember"}), 0);
+     },
+     [](World& world) { world.remove("RayJob", "j").settle(); }, 1, "", "volcano",
+     [](World& world) { serve(world, batchscheduler::kVolcanoPodGroups); }},
     {"RayJobToItsEnd",
      [](World& world) {
        world.apply(kJob).run_until(job_is("j", "Complete"), 1h).settle();
@@ -176,10 +258,24 @@ const Life kLives[] = {
      [](World& world) { world.settle(); }, 1},
 };
 
-// Without what is chance: the token.
+// How often a Certificate was edited and issued until it was right.
+void forget_history(Json& certificate) {
+  certificate.as_object().erase("status");
+  certificate.at("metadata").as_object().erase("generation");
+}
+
+// Without what is chance: the token, and the part of a uid in the authority's Secret's name.
 std::vector<std::string> picture_of(const World& world) {
-  return world.picture([](Json& object) {
-    if (string_at(object, {"kind"}) == "Secret") object.as_object().erase("data");
+  const auto* cluster = world.mirror().find("RayCluster", "c");
+  const auto authority = cluster ? "c-ca-secret-" + uid_of(*cluster).substr(0, 8) : "";
+  return world.picture([&authority](Json& object) {
+    const auto kind = string_at(object, {"kind"});
+    if (kind == "Secret") object.as_object().erase("data");
+    if (kind == "Certificate") forget_history(object);
+    if (authority.empty()) return true;
+    auto text = dump_json(object);
+    if (const auto at = text.find(authority); at != std::string::npos)
+      object = parse_json(text.replace(at, authority.size(), "c-ca-secret-<uid>")).value();
     return true;
   });
 }
@@ -188,7 +284,13 @@ class EveryWrite : public testing::TestWithParam<FaultRow> {};
 
 TEST_P(EveryWrite, LostInAnyWayLeavesNoTrace) {
   const auto& life = kLives[GetParam().life];
-  World world({.feature_gates = life.gates, .jobs_take = 20s});
+  World world({.feature_gates = life.gates,
+               .batch_scheduler = life.scheduler,
+               .cert_manager = life.serve == &serve_cert_manager,
+               .start_operator = false,
+               .jobs_take = 20s});
+  if (life.serve) life.serve(world);
+  world.start_operator();
   lose_every_write(world,
                    {.live = [&] { life.live(world); },
                     .leave = [&] { life.leave(world); },
