@@ -118,9 +118,7 @@ ray::WorkerGroupSpec slices(std::int32_t count, std::vector<std::string> named =
   return out;
 }
 
-GroupSeen changing(std::vector<std::string> indices) {
-  std::vector<Pods> list;
-  for (const auto& index : indices) list.push_back(replica(index == "0" ? "a" : "b", index, {}, 4));
+GroupSeen changing(std::vector<Pods> list) {
   auto out = replicas(std::move(list));
   out.replace_slices = true;
   return out;
@@ -137,8 +135,16 @@ const Case kReplicaCases[] = {
     {"TooMany", slices(1), replicas({replica("a", "0"), replica("b", "1")}), "-b0 -b1"},
     {"IndexIsFilled", slices(2), replicas({replica("b", "1")}), "+0.0 +0.1"},
     {"LargerThanAskedIsWhole", slices(1), replicas({replica("a", "0", {}, 4)}), ""},
-    {"LargerThanAskedIsReplacedUnderItsGate", slices(2), changing({"0", "1"}),
-     "-a0 -a1 -a2 -a3 +0.0 +0.1"},  // MH-04
+    // MH-04
+    {"LargerThanAskedIsReplacedUnderItsGate", slices(2),
+     changing({replica("a", "0", {}, 4), replica("b", "1", {}, 4)}), "-a0 -a1 -a2 -a3 +0.0 +0.1"},
+    {"TheNextWaitsForTheNewOne", slices(2),
+     changing({replica("a", "0", kPending), replica("b", "1", {}, 4)}), ""},
+    {"TheNextGoesWhenTheNewOneIsReady", slices(2),
+     changing({replica("a", "0"), replica("b", "1", {}, 4)}), "-b0 -b1 -b2 -b3 +1.0 +1.1"},
+    {"TheNextWaitsForWhatIsMissing", slices(2), changing({replica("b", "1", {}, 4)}), "+0.0 +0.1"},
+    {"OneThatNeverGotReadyIsReplaced", slices(1), changing({replica("a", "0", kPending, 4)}),
+     "-a0 -a1 -a2 -a3 +0.0 +0.1"},
     // MH-03
     {"OldPodsAreAdoptedByAge", slices(2),
      pods({worker("a", {.age = 1s}), worker("b", {.age = 4s}), worker("c", {.age = 3s}),

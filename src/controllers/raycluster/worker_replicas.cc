@@ -21,6 +21,9 @@ struct Replica {
     return pods.size() < hosts ||
            std::ranges::any_of(pods, [](const auto& pod) { return is_deleting(*pod); });
   }
+  bool ready() const {
+    return std::ranges::all_of(pods, [](const auto& pod) { return pod->is_ready(); });
+  }
   std::int32_t index() const { return label_number(*pods.front(), ray::kLabelReplicaIndex); }
   const kube::PodView* unhealthy(std::string& why) const {
     for (const auto& pod : pods)
@@ -124,8 +127,12 @@ GroupDecision decide_replicas(const ray::WorkerGroupSpec& group, const GroupSeen
     }
   }
 
-  if (seen.replace_slices && out.remove.empty()) {
-    // One at a time, and only when none is missing.
+  const auto wanted = static_cast<std::size_t>(ray::desired_pods(group)) / hosts;
+  if (seen.replace_slices && out.remove.empty() && valid.size() >= wanted &&
+      std::ranges::none_of(valid, [&](const auto& replica) {
+        return replica.pods.size() == hosts && !replica.ready();
+      })) {
+    // One at a time: the next one goes when its predecessor's successor is ready.
     const auto large = std::ranges::find_if(
         valid, [&](const auto& replica) { return replica.pods.size() > hosts; });
     if (large != valid.end()) {
@@ -134,7 +141,6 @@ GroupDecision decide_replicas(const ray::WorkerGroupSpec& group, const GroupSeen
     }
   }
 
-  const auto wanted = static_cast<std::size_t>(ray::desired_pods(group)) / hosts;
   const auto taken = valid.size() + held.size();  // the place of one that is held is not free
   if (taken < wanted) {
     std::set<std::int32_t> used;
