@@ -17,6 +17,9 @@
 namespace manta::ray {
 namespace {
 
+/// Ray's autoscaler resizes the Pods of the groups that it names, in place.
+constexpr std::string_view kAnnotationResizeInPlace = "ray.io/ippr";
+
 JsonObject owned_object(std::string_view api_version, std::string_view kind, std::string_view name,
                         const StringMap& labels, const RayCluster& cluster) {
   JsonObject metadata{{"name", name},
@@ -65,8 +68,12 @@ Json build_autoscaler_role(const RayCluster& cluster, const BuildOptions& option
   };
   JsonArray rules;
   if (options.scoped_autoscaler_role) {
-    // What the autoscaler does without in-place resizing, on its own cluster. AS-05
+    // What the autoscaler does, on its own cluster; it patches Pods to resize them only. AS-05
     rules.push_back(rule({"get", "list", "watch"}, "", "pods"));
+    if (!cluster.meta.annotation(kAnnotationResizeInPlace).empty()) {
+      rules.push_back(rule({"patch"}, "", "pods"));
+      rules.push_back(rule({"patch"}, "", "pods/resize"));
+    }
     rules.push_back(rule({"get", "patch"}, "ray.io", "rayclusters"));
     rules.back().get_object()["resourceNames"] = JsonArray{cluster.meta.key.name};
   } else {
