@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace manta::integration {
 namespace {
 
@@ -52,15 +54,28 @@ TEST(RayClusterCase, RC_02_NorWhenTheOperatorDiesOverIt) {
 TEST(RayClusterCase, RC_04_ThePodThatServesLeastGoesFirst) {
   World world;
   world.apply(kCluster).run_until(cluster_is("c", "ready")).settle();
+  const auto oldest = world.workers("c");
+  world.patch("RayCluster", "c", group_of(3)).run_until(has_workers("c", 3)).settle();
+  auto names = world.workers("c");
+  const auto youngest = *std::ranges::find_if(
+      names, [&](const auto& name) { return !std::ranges::count(oldest, name); });
+  const auto unready = oldest.front();
   world.kubelet().hold({{"ray.io/group", "g"}});
-  world.patch("RayCluster", "c", group_of(3)).settle();
-  std::string pending;
-  for (const auto& name : world.workers("c"))
-    if (phase_of(world.get("Pod", name)) != "Running") pending = name;
-  ASSERT_FALSE(pending.empty());
-  world.patch("RayCluster", "c", group_of(2)).settle();
-  EXPECT_THAT(world.workers("c"), Not(Contains(pending)));
-  EXPECT_EQ(world.workers("c").size(), 2u);
+  world.patch("RayCluster", "c", group_of(4)).settle();
+  names = world.workers("c");
+  const auto pending = *std::ranges::find_if(
+      names, [&](const auto& name) { return phase_of(world.get("Pod", name)) != "Running"; });
+  world.kubelet().unready(unready);
+  world.settle();
+  // One after another: the one that waits, the one that is not ready, the youngest.
+  int left = 4;
+  for (const auto& victim : {pending, unready, youngest}) {
+    EXPECT_THAT(world.workers("c"), Contains(victim));
+    world.patch("RayCluster", "c", group_of(--left)).settle();
+    EXPECT_THAT(world.workers("c"), Not(Contains(victim))) << left;
+    EXPECT_EQ(world.workers("c").size(), static_cast<std::size_t>(left));
+  }
+  EXPECT_THAT(world.workers("c"), Contains(oldest.back()));
 }
 
 TEST(RayClusterCase, RC_08_AHeadWhoseRayContainerIsGoneForGoodIsReplacedOnce) {
@@ -104,19 +119,25 @@ TEST(RayClusterCase, RC_15_ZeroHostsReadAsOne) {
 }
 
 TEST(RayClusterCase, RC_16_AnImpossibleRangeMakesNothingAndGoesOnOnceCorrected) {
-  World world;
-  auto impossible = std::string(kCluster);
-  impossible.replace(impossible.find("minReplicas: 0"), 14, "minReplicas: 50");
-  world.apply(impossible).settle();
-  EXPECT_EQ(world.mirror().created("Pod"), 0);
-  EXPECT_THAT(world.events("c"), Contains(HasSubstr("InvalidRayClusterSpec")));
-  const auto& conditions = array_at(world.get("RayCluster", "c"), {"status", "conditions"});
-  ASSERT_EQ(conditions.size(), 1u);
-  EXPECT_EQ(string_at(conditions[0], {"type"}), "InvalidSpec");
-  EXPECT_EQ(int_at(conditions[0], {"observedGeneration"}), 1);
-  world.expect_rest();
-  world.patch("RayCluster", "c", group_of(2)).run_until(cluster_is("c", "ready")).settle();
-  EXPECT_EQ(condition_of(world, "c", "InvalidSpec"), "absent");
+  for (const auto* range :
+       {"minReplicas: 50", "minReplicas: -1", "minReplicas: -5\n    maxReplicas: -2"}) {
+    SCOPED_TRACE(range);
+    World world;
+    auto impossible = std::string(kCluster);
+    if (std::string_view(range).contains("max"))
+      impossible.replace(impossible.find("    maxReplicas: 10\n"), 20, "");
+    impossible.replace(impossible.find("minReplicas: 0"), 14, range);
+    world.apply(impossible).settle();
+    EXPECT_EQ(world.mirror().created("Pod"), 0);
+    EXPECT_THAT(world.events("c"), Contains(HasSubstr("InvalidRayClusterSpec")));
+    const auto& conditions = array_at(world.get("RayCluster", "c"), {"status", "conditions"});
+    ASSERT_EQ(conditions.size(), 1u);
+    EXPECT_EQ(string_at(conditions[0], {"type"}), "InvalidSpec");
+    EXPECT_EQ(int_at(conditions[0], {"observedGeneration"}), 1);
+    world.expect_rest();
+    world.patch("RayCluster", "c", group_of(2)).run_until(cluster_is("c", "ready")).settle();
+    EXPECT_EQ(condition_of(world, "c", "InvalidSpec"), "absent");
+  }
 }
 
 TEST(RayClusterCase, RC_17_TakingSuspendAwayResumes) {
@@ -160,14 +181,15 @@ TEST(RayClusterCase, RC_26_ARayJobOfTheSameNameLeavesTheClustersServiceAlone) {
   EXPECT_EQ(string_at(world.get("RayCluster", "c"), {"status", "state"}), "ready");
 }
 
-TEST(RayClusterCase, RC_29_NothingIsMadeForAClusterWhoseEndIsNotSeenYet) {
+TEST(RayClusterCase, RC_29_WhatIsMadeForAClusterWhoseEndIsNotSeenYetGoesWithIt) {
   World world;
   const auto before = world.picture();
   world.apply(kCluster).run_until(cluster_is("c", "ready")).settle();
   lag(world, ray::kRayClusters);
   world.remove("RayCluster", "c").pass(10s);
+  EXPECT_GT(world.mirror().created("Pod"), 3) << "made for a cluster that is gone";
   unlag(world);
-  world.settle();
+  world.settle().expect_rest();
   EXPECT_EQ(difference(before, world.picture()), "");
 }
 
@@ -180,10 +202,22 @@ TEST(RayClusterCase, RC_31_OnlyAChangedTemplateRecreates) {
   ASSERT_EQ(world.mirror().created("Pod"), 3);
   world.patch("RayCluster", "c", group_of(3)).settle();
   EXPECT_EQ(world.mirror().created("Pod"), 4) << "scaling is no upgrade";
+  world
+      .patch("RayCluster", "c",
+             group_of(2, fmt::format("scaleStrategy: {{workersToDelete: [{}]}}",
+                                     world.workers("c").front())))
+      .settle();
+  world.patch("RayCluster", "c", group_of(3)).settle();
+  EXPECT_EQ(world.mirror().created("Pod"), 5) << "nor is a worker that is named";
+  world.stop_operator();
+  world.patch("Pod", world.head("c"), R"(metadata: {annotations: {
+    ray.io/upgrade-strategy-recreate-hash: other, ray.io/kuberay-version: v0.1.0}})");
+  world.start_operator().settle().expect_rest();
+  EXPECT_EQ(world.mirror().created("Pod"), 5) << "another operator hashes otherwise";
   auto image = group_of(3);
   image.replace(image.find("image: ray"), 10, "image: ray:2");
   world.patch("RayCluster", "c", image).settle();
-  EXPECT_EQ(world.mirror().created("Pod"), 8) << "all of them once";
+  EXPECT_EQ(world.mirror().created("Pod"), 9) << "all of them once";
   world.expect_rest();
 }
 
@@ -200,6 +234,25 @@ TEST(RayClusterCase, RC_42_ADyingOperatorsHeadIsItsSuccessorsToo) {
     world.remove("RayCluster", "c").settle();
   }
   EXPECT_EQ(world.mirror().created("Pod"), 15);
+}
+
+TEST(RayClusterCase, RC_42_AnotherTakesOverWithinTheLeaseAndTwoSeconds) {
+  World world({.processes = 2});
+  // Whoever takes over hears of Pods late.
+  world.faults().on_event = [](std::uint64_t, const kube::WatchRequest& request,
+                               const kube::WatchEvent&) {
+    return request.resource == kube::kPods ? EventFault::Delay : EventFault::None;
+  };
+  world.apply(kCluster).run_until(
+      {"the head is made", [](const World& w) { return w.mirror().created("Pod") == 1; }});
+  const auto leader = world.identity_of_leader();
+  world.crash_leader();
+  world.run_until({"another has made the workers",
+                   [](const World& w) { return w.mirror().created("Pod") == 3; }},
+                  17s);
+  EXPECT_NE(world.identity_of_leader(), leader);
+  world.run_until(cluster_is("c", "ready")).settle();
+  EXPECT_EQ(world.mirror().created("Pod"), 3);
 }
 
 TEST(RayClusterCase, RC_44_APodThatSomebodyMadeByHandIsNotCounted) {
@@ -223,14 +276,21 @@ spec: {containers: [{name: ray-head, image: ray}]}
   EXPECT_EQ(condition_of(world, "c", "ForeignPods"), "absent");
 }
 
+const char* const kTwoGroups = R"({{spec: {{workerGroupSpecs: [
+  {{groupName: g, replicas: {}, maxReplicas: 9, template: {{spec: {{containers: [{{name: w, image: ray}}]}}}}}},
+  {{groupName: h, replicas: {}, maxReplicas: 9, template: {{spec: {{containers: [{{name: w, image: ray}}]}}}}}}]}}}})";
+std::string two_groups(int g, int h) { return fmt::format(fmt::runtime(kTwoGroups), g, h); }
+
 TEST(RayClusterCase, RC_05_AWorkerThatHangsInItsDeletionNoLongerCounts) {
-  World world;
-  world.apply(kCluster).run_until(cluster_is("c", "ready")).settle();
-  for (const auto& name : world.workers("c")) world.kubelet().hang(name);
-  world.patch("RayCluster", "c", group_of(1)).pass(20s);
-  ASSERT_EQ(world.workers("c").size(), 1u);
-  world.patch("RayCluster", "c", group_of(4)).run_until(has_workers("c", 4), 10s);
-  EXPECT_EQ(world.mirror().created("Pod"), 6);
+  World world({.start_operator = false});
+  world.apply(kCluster).patch("RayCluster", "c", two_groups(2, 1));
+  world.start_operator().run_until(cluster_is("c", "ready")).settle();
+  for (const auto& name : world.workers("c", "g")) world.kubelet().hang(name);
+  world.patch("RayCluster", "c", two_groups(1, 1)).pass(20s);
+  ASSERT_EQ(world.workers("c", "g").size(), 1u);
+  world.patch("RayCluster", "c", two_groups(4, 3)).run_until(has_workers("c", 7), 10s);
+  EXPECT_EQ(world.workers("c", "h").size(), 3u);
+  EXPECT_EQ(world.mirror().created("Pod"), 4 + 3 + 2);
   EXPECT_EQ(string_at(world.get("RayCluster", "c"), {"status", "state"}), "ready");
 }
 
@@ -263,16 +323,80 @@ TEST(RayClusterCase, RC_11_ARefusedPodIsTriedAgainWhenAnotherEnds) {
   EXPECT_EQ(condition_of(world, "c", "ReplicaFailure"), "absent");
 }
 
-const char* const kTwoGroups = R"({spec: {workerGroupSpecs: [
-  {groupName: g, replicas: 1, maxReplicas: 9, template: {spec: {containers: [{name: w, image: ray}]}}},
-  {groupName: h, replicas: 2, maxReplicas: 9, template: {spec: {containers: [{name: w, image: ray}]}}}]}})";
+// spec/02 §2 step 12: what comes after an Ingress that is refused is not made before it.
+TEST(RayClusterOrder, ARefusedIngressHoldsUpWhatComesAfterItAndNothingElse) {
+  bool refused = true;
+  World world({.tamper = [&refused](kube::Api& wire) {
+    return std::make_unique<Refuses>(wire, kube::kIngresses, "ingresses is forbidden: no class",
+                                     [&refused] { return refused; });
+  }});
+  auto text = std::string(kCluster);
+  text.replace(text.find("spec:"), 5,
+               "spec:\n  enableInTreeAutoscaling: true\n  authOptions: {mode: token}");
+  text.replace(text.find("headGroupSpec:"), 14, "headGroupSpec:\n    enableIngress: true");
+  auto other = std::string(kCluster);
+  other.replace(other.find("{name: c}"), 9, "{name: other}");
+  world.apply(text).apply(other).run_until(cluster_is("other", "ready"));
+  world.pass(10min);
+  for (const auto* kind : {"ServiceAccount", "Role", "RoleBinding"})
+    EXPECT_TRUE(world.mirror().find(kind, "c")) << kind;
+  EXPECT_FALSE(world.mirror().find("Secret", "c"));
+  EXPECT_FALSE(world.mirror().find("Service", "c-head-svc"));
+  EXPECT_TRUE(world.head("c").empty());
+  EXPECT_FALSE(find(world.get("RayCluster", "c"), {"status", "state"}));
+  EXPECT_THAT(world.events("c"), Contains(HasSubstr("FailedToCreateIngress Failed creating ingress "
+                                                    "default/c-head-ingress, ")));
+  refused = false;
+  world.run_until(cluster_is("c", "ready"), 20min).settle().expect_rest();
+  EXPECT_TRUE(world.mirror().find("Secret", "c"));
+}
+
+/// A quota of two Pods for group g.
+class RefusesThird final : public sim::Relay {
+ public:
+  RefusesThird(kube::Api& wire, bool& full) : Relay(wire), full_(full) {}
+  Task<Result<kube::Response>> call(kube::Request request) override {
+    const bool worker = creates(request, kube::kPods) &&
+                        string_at(request.body, {"metadata", "labels", "ray.io/group"}) == "g";
+    if (worker && full_ && ++made_ > 2)
+      co_return failed({.code = ErrorCode::Forbidden,
+                        .message = "pods is forbidden: exceeded quota: small",
+                        .http_status = 403});
+    co_return co_await inner().call(std::move(request));
+  }
+
+ private:
+  bool& full_;
+  int made_ = 0;
+};
+
+TEST(RayClusterCase, RC_11_ARefusedWorkerIsSaidAtOnceAndHoldsUpNobody) {
+  bool full = true;
+  World world({.start_operator = false, .tamper = [&full](kube::Api& wire) {
+                 return std::make_unique<RefusesThird>(wire, full);
+               }});
+  world.apply(kCluster).patch("RayCluster", "c", two_groups(3, 2));
+  world.start_operator().run_until(
+      cluster_says("c", "ReplicaFailure", "True FailedCreateWorkerPod"), 1s);
+  const auto& conditions = array_at(world.get("RayCluster", "c"), {"status", "conditions"});
+  const auto failure = std::ranges::find_if(
+      conditions, [](const Json& item) { return string_at(item, {"type"}) == "ReplicaFailure"; });
+  EXPECT_THAT(std::string(string_at(*failure, {"message"})), HasSubstr("QuotaExceeded: "));
+  world.run_until(has_workers("c", 4), 5s);
+  EXPECT_EQ(world.workers("c", "h").size(), 2u) << "the group after it";
+  EXPECT_FALSE(world.head("c").empty());
+  world.pass(10min);
+  full = false;
+  world.run_until(cluster_is("c", "ready"), 62s);  // a try each minute at least
+  EXPECT_EQ(condition_of(world, "c", "ReplicaFailure"), "absent");
+}
 
 TEST(RayClusterCase, RC_12_ARemovedGroupIsNamed) {
   for (const bool gate : {false, true}) {
     SCOPED_TRACE(gate);
     World world(
         {.feature_gates = gate ? "RayClusterDeleteOrphans=true" : "", .start_operator = false});
-    world.apply(kCluster).patch("RayCluster", "c", kTwoGroups);
+    world.apply(kCluster).patch("RayCluster", "c", two_groups(1, 2));
     world.start_operator().run_until(cluster_is("c", "ready")).settle();
     world.patch("RayCluster", "c", group_of(1)).settle();
     EXPECT_EQ(world.workers("c", "h").size(), gate ? 0u : 2u);
@@ -293,7 +417,7 @@ TEST(RayClusterCase, RC_25_LongNamesThatEndAlikeShareNothing) {
     world.apply(text).run_until(cluster_is(start + tail, "ready"));
   }
   world.settle().expect_rest();
-  for (const auto* kind : {"ServiceAccount", "Secret"})
+  for (const auto* kind : {"ServiceAccount", "Role", "RoleBinding", "Secret"})
     EXPECT_EQ(world.mirror().list(kind).size(), 2u) << kind;
   const auto account_of = [&](const std::string& cluster) {
     return std::string(
