@@ -84,27 +84,47 @@ std::optional<Time> next_creation(const Draft& draft, Time after) {
   return next;
 }
 
-// Since when nobody needs a cluster, told by times that outlive the operator's process (RS-09): a
-// pending cluster is dropped when the next one is made, an active one when UpgradeInProgress ends,
-// which the next upgrade overwrites; so before one begins it is written down.
-Time dangling_since(const Draft& draft, const ray::RayCluster& cluster) {
-  if (const auto noted = parse_rfc3339(cluster.meta.annotation(ray::kAnnotationDroppedSince)))
-    return *noted;
-  const auto last_write = draft.service().status.lastUpdateTime.value_or(cluster.meta.created);
+Time last_write(const Draft& draft, const ray::RayCluster& cluster) {
+  return draft.service().status.lastUpdateTime.value_or(cluster.meta.created);
+}
+
+// No upgrade goes on. Who was active is no longer needed since UpgradeInProgress ended, who was
+// pending since the next one was made. Times are of whole seconds: the next one may seem to have
+// been made together with this one.
+Time dangling_beside_active(const Draft& draft, const ray::RayCluster& cluster) {
   const auto made = cluster.meta.created;
-  if (draft.active_name().empty() && draft.pending_name().empty()) return last_write;
-  if (draft.pending_name().empty()) {
-    const auto* upgrade = ray::find_condition(draft.status.conditions, kUpgradeInProgress);
-    const auto ended = upgrade ? upgrade->lastTransitionTime.value_or(last_write) : last_write;
-    return std::max(ended, next_creation(draft, made).value_or(ended));
-  }
+  const auto* upgrade = ray::find_condition(draft.status.conditions, kUpgradeInProgress);
+  const auto ended = upgrade && upgrade->lastTransitionTime ? *upgrade->lastTransitionTime : made;
+  if (const auto next = next_creation(draft, made)) return std::max(ended, *next);
   const auto& active = draft.seen.active.cluster;
+  if (ended > made || (active && active->meta.created >= made)) return std::max(ended, made);
+  // What ended before this one was made tells nothing of it, and who came next was lost by hand.
+  return last_write(draft, cluster);
+}
+
+// An upgrade goes on, and has overwritten when the last one ended.
+Time dangling_in_upgrade(const Draft& draft, const ray::RayCluster& cluster) {
+  const auto made = cluster.meta.created;
+  const auto& active = draft.seen.active.cluster;
+  const auto& pending = draft.seen.pending.cluster;
+  if (!active && !draft.active_name().empty())  // lost by hand, and with it when it was made
+    return pending ? pending->meta.created : last_write(draft, cluster);
   const bool was_active = active && made < active->meta.created;
   if (const auto next = next_creation(draft, was_active ? active->meta.created : made))
     return *next;
-  // Times are of whole seconds: made within one, the pending cluster came after this all the same.
-  const auto& pending = draft.seen.pending.cluster;
-  return pending ? std::max(made, pending->meta.created) : last_write;
+  // Made within one second, the pending cluster came after this all the same.
+  return pending ? std::max(made, pending->meta.created) : last_write(draft, cluster);
+}
+
+// Since when nobody needs a cluster, told by times that outlive the operator's process (RS-09); not
+// sooner than it was so. An upgrade overwrites some of them: before one begins, all is written
+// down.
+Time dangling_since(const Draft& draft, const ray::RayCluster& cluster) {
+  if (const auto noted = parse_rfc3339(cluster.meta.annotation(ray::kAnnotationDroppedSince)))
+    return *noted;
+  if (!draft.pending_name().empty()) return dangling_in_upgrade(draft, cluster);
+  if (!draft.active_name().empty()) return dangling_beside_active(draft, cluster);
+  return last_write(draft, cluster);
 }
 
 // Made after the cluster that serves, it can only have waited its turn. RS-10

@@ -317,6 +317,51 @@ TEST_F(DanglingTable, OnesMadeInTheSecondOfTheirSuccessorGoInTimeToo) {
   EXPECT_THAT(deleted(), ElementsAre("s-b"));
 }
 
+// s-b was dropped for s-a before either served; no upgrade has ended since.
+struct DroppedUnserved : DanglingTable {
+  DroppedUnserved() {
+    rs.spec.rayClusterDeletionDelaySeconds = 10;
+    rs.status.activeServiceStatus.rayClusterName = "s-a";
+    rs.status.lastUpdateTime = kNow - seconds{5};
+    upgrade_ended(500);
+    there("s-b", 100);
+  }
+};
+
+TEST_F(DroppedUnserved, ItGoesAfterTheCreationOfItsSuccessor) {
+  seen.active.cluster = there("s-a", 10);
+  EXPECT_THAT(deleted(), ElementsAre());
+  seen.active.cluster = there("s-a", 11);
+  EXPECT_THAT(deleted(), ElementsAre("s-b"));
+}
+
+TEST_F(DroppedUnserved, ASuccessorOfTheSameSecondCounts) {
+  seen.active.cluster = there("s-a", 100);
+  EXPECT_THAT(deleted(), ElementsAre("s-b"));
+}
+
+// What tells when it was dropped is gone; the last upgrade's end is older than the cluster.
+TEST_F(DroppedUnserved, WithoutItsSuccessorItGoesNoSoonerThanItsDelay) {
+  EXPECT_THAT(deleted(), ElementsAre());
+  auto out = draft();
+  note_dropped(out);
+  const auto made = writes(out.plan);
+  ASSERT_EQ(made.size(), 1u);
+  EXPECT_EQ(string_at(made[0].body, {"metadata", "annotations", ray::kAnnotationDroppedSince}),
+            format_rfc3339(kNow - seconds{5}));
+}
+
+// s-old served before s-a, which is lost; s-b was never more than pending, and older than s-a.
+TEST_F(DroppedUnserved, OnesMadeBeforeALostClusterCountFromTheOneInItsPlace) {
+  rs.status.pendingServiceStatus.rayClusterName = "s-c";
+  there("s-old", 5000);
+  EXPECT_THAT(deleted(), ElementsAre());
+  seen.pending.cluster = there("s-c", 10);
+  EXPECT_THAT(deleted(), ElementsAre());
+  seen.pending.cluster = there("s-c", 11);
+  EXPECT_THAT(deleted(), ElementsAre("s-b", "s-old"));
+}
+
 TEST_F(DanglingTable, OfADeletedServiceAllGoAtOnce) {
   rs.meta.deleting = kNow;
   rs.status.activeServiceStatus.rayClusterName = "s-a";
