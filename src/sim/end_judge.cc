@@ -96,6 +96,13 @@ JsonObject* object_in(Json& object, std::initializer_list<std::string_view> path
   return ensure(object, path).if_object();
 }
 
+/// An edit reaches a head only when it is made anew, and with faults that comes earlier or later.
+bool keeps_old_spec(const World& world, const Json& pod) {
+  if (label_of(pod, ray::kLabelNodeType) != ray::kNodeTypeHead) return false;
+  const auto& cluster = world.get("RayCluster", label_of(pod, ray::kLabelCluster));
+  return string_at(cluster, {"spec", "upgradeStrategy", "type"}) != "Recreate";
+}
+
 /// Which numbers were free when a worker was made, what befell a Pod's containers, and in which
 /// states a cluster has been.
 void drop_history(Json& object) {
@@ -135,6 +142,9 @@ std::vector<std::string> picture_of_clusters(const World& world) {
     if (bool_at(object, {"spec", "enableInTreeAutoscaling"})) return false;
     if (string_at(object, {"kind"}) == "EndpointSlice") return false;  // not the operator's
     if (!is_of_something_sure(world, object)) return false;
+    if (string_at(object, {"kind"}) == "Pod" && keeps_old_spec(world, object))
+      for (auto& container : ensure(object, {"spec", "containers"}).as_array())
+        container.as_object().erase("image");  // the autoscaler's is Ray's, too
     drop_history(object);
     return true;
   });

@@ -39,6 +39,11 @@ bool has_ended(const Json& pod) {
       [](const Json& status) { return find(status, {"state", "terminated"}) != nullptr; });
 }
 
+std::string_view image_of(const Json& pod) {
+  const auto& containers = array_at(pod, {"spec", "containers"});
+  return containers.empty() ? std::string_view() : string_at(containers.front(), {"image"});
+}
+
 bool names(const ray::RayCluster& cluster, std::string_view pod) {
   return std::ranges::any_of(cluster.spec.workerGroupSpecs, [&](const auto& group) {
     const auto& named = group.scaleStrategy.workersToDelete;
@@ -118,6 +123,7 @@ void PodJudge::look_for_surplus(const std::string& uid) {
 // the autoscaler named: only what is left of a group counts.
 void PodJudge::judge_creation(const Json& pod) {
   const auto group = label_of(pod, ray::kLabelGroup);
+  if (label_of(pod, ray::kLabelNodeType) == ray::kNodeTypeHead) return judge_head(pod);
   if (label_of(pod, ray::kLabelNodeType) != ray::kNodeTypeWorker) return;
   const auto uid = std::string(owner_uid(pod));
   const auto& cluster = clusters_.at(uid);
@@ -138,6 +144,15 @@ void PodJudge::judge_creation(const Json& pod) {
         fmt::format("Pod {} was made as number {} of group {} of RayCluster {}, which "
                     "wants {}",
                     name_of(pod), live, group, name, most));
+}
+
+void PodJudge::judge_head(const Json& pod) {
+  const auto versions = recent_versions(clusters_.at(std::string(owner_uid(pod))));
+  if (std::ranges::none_of(versions, [&](const auto* version) {
+        return image_of(version->spec.headGroupSpec.template_) == image_of(pod);
+      }))
+    broken_.push_back(fmt::format("head {} was made with image {}, which its cluster does not want",
+                                  name_of(pod), image_of(pod)));
 }
 
 void PodJudge::hear(const kube::Request& request) {

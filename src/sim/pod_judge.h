@@ -1,6 +1,7 @@
 // Laws about Pods, judged from what is stored and not from what the operator believes:
 //
 // - a worker is made only while its group has fewer live ones than its spec wants;
+// - a head is made with the image that its cluster's spec asks for;
 // - each deletion of a Pod by the operator has a cause that anybody can see: the Pod has ended, the
 //   autoscaler named it, there were more than wanted, its group or cluster sleeps, goes, or is
 //   recreated, or its multi-host replica has lost a Pod.
@@ -51,6 +52,7 @@ class PodJudge {
                        std::string_view owner) const;
 
   void judge_creation(const Json& pod);
+  void judge_head(const Json& pod);
   void judge_deletion(const Json& pod);
   void judge_collection(const kube::Request& request);
   bool may_go(const Json& pod, const Cluster& cluster) const;
