@@ -1,9 +1,8 @@
 #include "operator/given_names.h"
 
 #include "controllers/rayservice/seen.h"
+#include "operator/bare_views.h"
 #include "ray/builders/cluster_facts.h"
-
-#include <algorithm>
 
 namespace manta::operator_ {
 namespace {
@@ -11,16 +10,6 @@ namespace {
 // Services of Ray's names are few, whoever made them.
 bool has_usual_name(std::string_view name) {
   return name.ends_with("-head-svc") || name.ends_with("-serve-svc");
-}
-
-bool is_marked(const Json& service) {
-  const auto& labels = object_at(service, {"metadata", "labels"});
-  const auto& owners = array_at(service, {"metadata", "ownerReferences"});
-  return std::ranges::any_of(
-             labels, [](const auto& label) { return label.key().starts_with("ray.io/"); }) ||
-         std::ranges::any_of(owners, [](const auto& owner) {
-           return string_at(owner, {"apiVersion"}).starts_with("ray.io/");
-         });
 }
 
 }  // namespace
@@ -55,7 +44,7 @@ void GivenNames::give(Names& names, const kube::ObjectKey& giver, std::string na
 }
 
 bool GivenNames::concerns(const Json& service) const {
-  return has_usual_name(string_at(service, {"metadata", "name"})) || is_marked(service) ||
+  return has_usual_name(string_at(service, {"metadata", "name"})) || has_ray_mark(service) ||
          given_.contains(kube::key_of(service));
 }
 

@@ -1,9 +1,11 @@
 #include "operator/world.h"
 
+#include "controllers/raycluster/notes.h"
 #include "controllers/raycluster/objects.h"
 #include "controllers/rayservice/gateway_api.h"
 #include "controllers/writes.h"
 #include "kube/runtime.h"
+#include "operator/bare_views.h"
 #include "operator/replicas_owner.h"
 #include "ray/builders/access.h"
 #include "ray/builders/cluster_facts.h"
@@ -11,6 +13,7 @@
 #include "ray/names.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -58,6 +61,19 @@ Result<kube::PodView> project_ray_pod(const Json& object) {
   };
   std::erase_if(pod->meta.labels, unread);
   std::erase_if(pod->meta.annotations, unread);
+  return pod;
+}
+
+// A Pod that an admission controller such as Kueue holds back has nobody's complaint. AS-07, BS-08
+Result<kube::PodView> project_gated_pod(const Json& object) {
+  auto pod = project_ray_pod(object);
+  if (!pod || pod->trouble) return pod;
+  std::vector<std::string_view> gates;
+  for (const auto& gate : array_at(object, {"spec", "schedulingGates"}))
+    gates.push_back(string_at(gate, {"name"}));
+  if (!gates.empty())
+    pod->trouble = std::make_shared<const std::string>(
+        fmt::format("{}: {}", controllers::raycluster::kSchedulingGated, fmt::join(gates, ", ")));
   return pod;
 }
 
@@ -161,7 +177,8 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
                {.namespace_ = namespace_}),
       jobs(ray::kRayJobs, ray::parse_ray_job, {.namespace_ = namespace_}),
       ray_services(ray::kRayServices, ray::parse_ray_service, {.namespace_ = namespace_}),
-      pods(kube::kPods, project_ray_pod,
+      pods(kube::kPods,
+           settings.cluster_gates.quota_condition ? project_gated_pod : project_ray_pod,
            {.namespace_ = namespace_,
             .label_selector = "ray.io/node-type in (head,redis-cleanup,worker)"}),
       submitter_pods(
@@ -172,14 +189,14 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
                settings.cluster_gates.follow_edits ? project_whole_service : kube::project_service,
                {.namespace_ = namespace_}),
       secrets(namespace_, clusters, settings.build.mtls && settings.cert_manager),
-      service_accounts(kube::kServiceAccounts, kube::project_meta, {.namespace_ = namespace_}),
-      roles(kube::kRoles, kube::project_meta, {.namespace_ = namespace_}),
-      role_bindings(kube::kRoleBindings, kube::project_meta, {.namespace_ = namespace_}),
+      service_accounts(kube::kServiceAccounts, project_bare, {.namespace_ = namespace_}),
+      roles(kube::kRoles, project_bare, {.namespace_ = namespace_}),
+      role_bindings(kube::kRoleBindings, project_bare, {.namespace_ = namespace_}),
       batch_jobs(kube::kJobs, kube::project_job,
                  {.namespace_ = namespace_,
                   .label_selector = fmt::format("{}={}", ray::kLabelCreatedBy, ray::kCreatedBy)}),
       ingresses(kube::kIngresses, kube::project_spec, {.namespace_ = namespace_}),
-      claims(kube::kPersistentVolumeClaims, kube::project_spec, {.namespace_ = namespace_}),
+      claims(kube::kPersistentVolumeClaims, project_claim, {.namespace_ = namespace_}),
       endpoint_slices(
           kube::kEndpointSlices, kube::project_endpoint_slice,
           {.namespace_ = namespace_, .label_selector = std::string(kube::kLabelServiceName)}),
@@ -194,6 +211,7 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
   services.index_label(std::string(ray::kLabelOriginCrName));
   endpoint_slices.index_label(std::string(kube::kLabelServiceName));
   services.keep_only([this](const Json& service) { return given_names.concerns(service); });
+  ingresses.keep_only(concerns_head);
   endpoint_slices.keep_only([this](const Json& slice) { return is_of_service(*this, slice); });
   for (kube::CacheBase* cache : std::initializer_list<kube::CacheBase*>{
            &clusters, &jobs, &ray_services, &pods, &submitter_pods, &services, &secrets.labelled,
@@ -261,7 +279,7 @@ std::optional<RayClusterSeen> see_ray_cluster(const World& world, const kube::Ob
     return kube::ObjectKey{key.namespace_, std::move(name)};
   };
   see_services(world, seen);
-  seen.auth_secret = world.secrets.get(in_namespace(ray::access_name(*cluster)));
+  seen.auth_secret = world.secrets.get(in_namespace(ray::auth_secret_name(*cluster)));
   seen.service_account = world.service_accounts.get(in_namespace(
                              controllers::raycluster::service_account_name(*cluster))) != nullptr;
   seen.role = world.roles.get(in_namespace(ray::access_name(*cluster))) != nullptr;

@@ -38,7 +38,7 @@ struct World {
   kube::Cache<kube::MetaView> roles;
   kube::Cache<kube::MetaView> role_bindings;
   kube::Cache<kube::JobView> batch_jobs;  // the operator's own
-  kube::Cache<kube::SpecView> ingresses;
+  kube::Cache<kube::SpecView> ingresses;  // of heads
   kube::Cache<kube::SpecView> claims;
   kube::Cache<kube::EndpointSliceView> endpoint_slices;    // of those Services
   std::optional<kube::Cache<kube::MetaView>> routes = {};  // on OpenShift

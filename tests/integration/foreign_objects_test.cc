@@ -143,6 +143,11 @@ struct World {
                                 "{{kubernetes.io/service-name: web-{0}}}}}\n"
                                 "addressType: IPv4\nendpoints: [{{addresses: [10.1.1.1]}}]",
                                 i));
+      apply_quietly(
+          kube::kIngresses,
+          fmt::format("metadata: {{name: web-{}, labels: {{app: x}}}}\n"
+                      "spec: {{defaultBackend: {{service: {{name: w, port: {{number: 80}}}}}}}}",
+                      i));
     }
   }
   void apply_quietly(const kube::Resource& resource, std::string_view yaml) {

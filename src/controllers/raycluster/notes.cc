@@ -82,14 +82,28 @@ void note_head_service(const RayClusterSeen& seen, const Settings& settings, Not
     out.push_back({kHeadServiceDrift, "ImmutableFields", std::move(drift)});
 }
 
-void note_quota(const kube::Failures& failures, Notes& out) {
+// Kueue makes room by taking the gates away.
+void note_gated(const RayClusterSeen& seen, Notes& out) {
+  std::set<std::string_view> groups, words;
+  for (const auto& pod : seen.pods)
+    if (pod->trouble && pod->trouble->starts_with(kSchedulingGated) && !is_deleting(*pod)) {
+      groups.insert(pod->meta.label(ray::kLabelGroup));
+      words.insert(*pod->trouble);
+    }
+  if (!groups.empty())
+    out.push_back({kQuotaExceeded, kSchedulingGated,
+                   fmt::format("Pods are held back until there is room: {} ({})",
+                               fmt::join(groups, ", "), fmt::join(words, "; "))});
+}
+
+void note_quota(const RayClusterSeen& seen, const kube::Failures& failures, Notes& out) {
   std::vector<std::string> groups;
   for (const auto& [lane, failure] : failures)
     if (kube::refused_by_quota(failure.error))
       groups.push_back(lane.starts_with("group/") ? lane.substr(6) : lane);
-  if (!groups.empty())
-    out.push_back({kQuotaExceeded, "QuotaExceeded",
-                   fmt::format("no room in the quota for Pods of: {}", fmt::join(groups, ", "))});
+  if (groups.empty()) return note_gated(seen, out);
+  out.push_back({kQuotaExceeded, "QuotaExceeded",
+                 fmt::format("no room in the quota for Pods of: {}", fmt::join(groups, ", "))});
 }
 
 }  // namespace
@@ -121,7 +135,7 @@ Notes notes_about(const RayClusterSeen& seen, const Settings& settings,
                                "{}",
                                fmt::join(seen.foreign_pods, ", "))});
   note_going_head(seen, context, out);
-  if (settings.cluster_gates.quota_condition) note_quota(context.failures, out);
+  if (settings.cluster_gates.quota_condition) note_quota(seen, context.failures, out);
   if (settings.cluster_gates.worker_backoff) note_failing_workers(seen, context.now, out);
   if (settings.cluster_gates.follow_edits) note_head_service(seen, settings, out);
   if (!seen.cluster->replicas_owner.empty())

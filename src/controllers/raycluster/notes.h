@@ -27,7 +27,9 @@ inline constexpr std::string_view kOrphanedWorkerGroup = "OrphanedWorkerGroup"; 
 inline constexpr std::string_view kForeignPods = "ForeignPods";                  // RC-44
 inline constexpr std::string_view kHeadTerminating = "HeadTerminating";          // RC-06
 // Each behind its gate.
-inline constexpr std::string_view kQuotaExceeded = "QuotaExceeded";          // AS-07
+inline constexpr std::string_view kQuotaExceeded = "QuotaExceeded";  // AS-07
+/// Its reason, and how the trouble of a Pod begins that is held back: with that gate only.
+inline constexpr std::string_view kSchedulingGated = "SchedulingGated";
 inline constexpr std::string_view kWorkersFailing = "WorkersFailing";        // RC-10
 inline constexpr std::string_view kHeadServiceDrift = "HeadServiceDrift";    // RC-23
 inline constexpr std::string_view kReplicasContested = "ReplicasContested";  // AS-01
