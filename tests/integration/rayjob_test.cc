@@ -1,6 +1,5 @@
 // RayJobs from their manifest to their end, in the user's words.
-#include "manifests.h"
-#include "world.h"
+#include "rayjob_case_tools.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -21,8 +20,6 @@ std::string state_of(const World& world, std::string_view job = "j") {
 std::string message_of(const World& world) {
   return std::string(string_at(world.get("RayJob", "j"), {"status", "message"}));
 }
-/// kJob, with more lines of spec (two spaces deep).
-std::string job_with(std::string_view lines) { return std::string(kJob) + std::string(lines); }
 
 TEST(RayJob, RunsToItsEndAndItsClusterGoes) {
   World world;

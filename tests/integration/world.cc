@@ -16,7 +16,7 @@ World::~World() {
 }
 
 WorldOptions World::observed(WorldOptions options) {
-  options.observer = &purposes_seen();
+  if (!options.observer) options.observer = &purposes_seen();
   return options;
 }
 
