@@ -11,7 +11,8 @@ ray::ValidationGates validation_gates(const Settings& settings) {
           .mtls = settings.build.mtls,
           .sidecar_submitter_restart = settings.build.sidecar_submitter_restart,
           .selector_suspend = settings.job_gates.selector_suspend,
-          .suspend_with_rules = settings.job_gates.suspend_with_rules};
+          .suspend_with_rules = settings.job_gates.suspend_with_rules,
+          .strict_start_params = settings.cluster_gates.strict_start_params};
 }
 
 }  // namespace manta::controllers

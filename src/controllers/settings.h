@@ -46,6 +46,7 @@ struct ClusterGates {
   bool worker_backoff = false;       // RC-10
   bool follow_edits = false;         // RC-23, SEEN-07
   bool replicas_owner = false;       // AS-01
+  bool strict_start_params = false;  // SEC-01
 };
 
 /// Our own feature gates for RayService, likewise.
@@ -56,6 +57,7 @@ struct ServiceGates {
   bool inherit_service_meta = false;  // RS-27
   bool fresh_status = false;          // SEEN-33
   bool delete_idle = false;           // RS-25
+  bool shared_token = false;          // SEC-08
 };
 
 /// The administrator's rule for a RayJob whose own deletionStrategy says nothing of its end. RJ-12

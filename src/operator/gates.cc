@@ -45,6 +45,7 @@ constexpr Gate kGates[] = {
     {"RayClusterWorkerBackoff", false, Stage::Ours},
     {"RayClusterFollowEdits", false, Stage::Ours},
     {"RayClusterReplicasOwner", false, Stage::Ours},
+    {"RayClusterStrictParams", false, Stage::Ours},
     {"RayJobCountLostHeads", false, Stage::Ours},
     {"RayJobPatience", false, Stage::Ours},
     {"RayJobStopAtDeadline", false, Stage::Ours},
@@ -68,6 +69,7 @@ constexpr Gate kGates[] = {
     {"RayServiceFreshStatus", false, Stage::Ours},
     {"RayServiceDrainWorkers", false, Stage::Ours},
     {"RayServiceDeleteIdle", false, Stage::Ours},
+    {"RayServiceSharedToken", false, Stage::Ours},
 };
 
 std::string_view trim(std::string_view text) {
@@ -157,13 +159,15 @@ void apply_gates(const Gates& gates, controllers::Settings& settings) {
                             .replace_lost_head = on("RayClusterReplaceLostHead"),
                             .worker_backoff = on("RayClusterWorkerBackoff"),
                             .follow_edits = on("RayClusterFollowEdits"),
-                            .replicas_owner = on("RayClusterReplicasOwner")};
+                            .replicas_owner = on("RayClusterReplicasOwner"),
+                            .strict_start_params = on("RayClusterStrictParams")};
   settings.service_gates = {.drop_unserved = on("RayServiceDropUnserved"),
                             .revive = on("RayServiceRevive"),
                             .tell_drift = on("RayServiceTellDrift"),
                             .inherit_service_meta = on("RayServiceInheritServiceMeta"),
                             .fresh_status = on("RayServiceFreshStatus"),
-                            .delete_idle = on("RayServiceDeleteIdle")};
+                            .delete_idle = on("RayServiceDeleteIdle"),
+                            .shared_token = on("RayServiceSharedToken")};
   settings.build.scoped_autoscaler_role = on("RayClusterScopedAutoscalerRole");
   settings.build.stable_selectors = on("RayClusterStableSelectors");
   settings.build.http_probes = on("RayClusterHttpProbes");

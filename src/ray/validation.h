@@ -26,8 +26,9 @@ struct ValidationGates {
   bool network_policy = false;        // RayClusterNetworkPolicy
   bool mtls = false;                  // RayClusterMTLS
   bool sidecar_submitter_restart = false;
-  bool selector_suspend = false;    // RJ-25
-  bool suspend_with_rules = false;  // SEEN-36
+  bool selector_suspend = false;     // RJ-25
+  bool suspend_with_rules = false;   // SEEN-36
+  bool strict_start_params = false;  // SEC-01
 };
 
 // ---- RayCluster, spec/01 §6.1

@@ -5,6 +5,7 @@
 #include "ray/validation_features.h"
 #include "ray/validation_gcs.h"
 #include "ray/validation_groups.h"
+#include "ray/validation_params.h"
 
 #include <fmt/format.h>
 
@@ -22,7 +23,8 @@ Fault check_spec(const RayClusterSpec& spec, const StringMap& annotations,
   if (auto fault = check_history_server(spec, gates)) return fault;
   if (auto fault = check_auth(spec)) return fault;
   if (auto fault = check_network_policy(spec, gates)) return fault;
-  return check_tls(spec, gates);
+  if (auto fault = check_tls(spec, gates)) return fault;
+  return gates.strict_start_params ? check_start_params(spec) : Fault();
 }
 
 }  // namespace

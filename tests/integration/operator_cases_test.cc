@@ -2,9 +2,12 @@
 // batch schedulers: scheduler_cases_test.cc. Those that need what is not here: README.md.
 #include "base/yaml.h"
 #include "case_tools.h"
+#include "service_world.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <set>
 
 namespace manta::integration {
 namespace {
@@ -48,6 +51,99 @@ TEST(KueueCase, BS_06_AnAdmittedJobRunsAndAPreemptedOneHoldsNothing) {
                   2s);
   world.run_until(job_is("j", "Suspended")).settle();
   EXPECT_TRUE(world.mirror().list("RayCluster").empty());
+}
+
+// What Kueue does to an elastic RayJob: each Pod waits behind a gate, which goes when its slice of
+// the workload is admitted. A scripted Kueue: that much of its contract, and not Kueue itself.
+TEST(KueueCase, BS_08_AnElasticJobGrowsByTheSliceAndIsToldWhenItMayNot) {
+  constexpr const char* kElastic = R"(
+apiVersion: ray.io/v1
+kind: RayJob
+metadata:
+  name: e
+  labels: {kueue.x-k8s.io/queue-name: q}
+  annotations: {kueue.x-k8s.io/elastic-job: "true"}
+spec:
+  entrypoint: python a.py
+  suspend: true
+  shutdownAfterJobFinishes: true
+  rayClusterSpec:
+    rayVersion: "2.54.0"
+    enableInTreeAutoscaling: true
+    headGroupSpec:
+      template: {spec: {containers: [{name: h, image: ray}]}}
+    workerGroupSpecs:
+    - groupName: g
+      replicas: 1
+      minReplicas: 1
+      maxReplicas: 5
+      template:
+        spec:
+          schedulingGates: [{name: kueue.x-k8s.io/elastic-job}]
+          containers: [{name: w, image: ray}]
+)";
+  for (const bool gate : {true, false}) {
+    World world({.feature_gates = gate ? "RayClusterQuotaCondition=true" : ""});
+    world.kubelet().hold({{"ray.io/group", "g"}});
+    const auto cluster = [&world] {
+      return std::string(string_at(*world.mirror().list("RayCluster").at(0), {"metadata", "name"}));
+    };
+    const auto told = [&] { return condition_of(world, cluster(), "QuotaExceeded"); };
+    const auto admit = [&world] {  // takes the gates away, and the node starts what was held
+      for (const auto* pod : world.mirror().list("Pod"))
+        if (find(*pod, {"spec", "schedulingGates"}))
+          world.patch("Pod", string_at(*pod, {"metadata", "name"}),
+                      "{spec: {schedulingGates: null}}");
+      world.kubelet().release();
+      world.kubelet().hold({{"ray.io/group", "g"}});
+    };
+    world.apply(kElastic).run_until(job_is("e", "Suspended")).settle();
+    world.patch("RayJob", "e", "{spec: {suspend: false}}").pass(2s);
+    ASSERT_EQ(world.workers(cluster()).size(), 1u);
+    const auto* held = world.mirror().find("Pod", world.workers(cluster())[0]);
+    EXPECT_EQ(string_at(array_at(*held, {"spec", "schedulingGates"})[0], {"name"}),
+              "kueue.x-k8s.io/elastic-job");
+    const auto made = world.get("RayCluster", cluster());
+    EXPECT_EQ(string_at(made, {"metadata", "annotations", "kueue.x-k8s.io/elastic-job"}), "true");
+    EXPECT_EQ(string_at(made, {"metadata", "labels", "kueue.x-k8s.io/queue-name"}), "q");
+    EXPECT_EQ(told(), gate ? "True SchedulingGated" : "absent");
+
+    admit();
+    world.run_until(job_is("e", "Running")).settle();
+    EXPECT_EQ(told(), "absent");
+    const auto first = world.workers(cluster());
+
+    // The autoscaler asks for two more, for which there is no room yet.
+    auto groups = made.at("spec").at("workerGroupSpecs").as_array();
+    groups[0].as_object()["replicas"] = 3;
+    world.patch("RayCluster", cluster(), dump_json({{"spec", {{"workerGroupSpecs", groups}}}}))
+        .settle();
+    EXPECT_EQ(told(), gate ? "True SchedulingGated" : "absent");
+    EXPECT_EQ(world.workers(cluster()).size(), 3u);
+    EXPECT_TRUE(world.mirror().find("Pod", first[0])) << "what was admitted runs on";
+    EXPECT_EQ(string_at(world.get("RayJob", "e"), {"status", "jobDeploymentStatus"}), "Running");
+
+    admit();
+    world.run_until(cluster_is(cluster(), "ready")).settle();
+    EXPECT_EQ(told(), "absent");
+    world.run_until(has_workers(cluster(), 3));
+  }
+}
+
+TEST(SecurityCase, SEC_01_StrictModeRefusesWhatAShellActsOn) {
+  for (const bool gate : {true, false}) {
+    World world({.feature_gates = gate ? "RayClusterStrictParams=true" : ""});
+    auto text = std::string(kCluster);
+    text.replace(text.find("rayStartParams: {}"), 18,
+                 R"(rayStartParams: {num-cpus: "1; id", resources: '"{\"a\":1, \"b\":2}"'})");
+    world.apply(text).settle();
+    EXPECT_EQ(world.mirror().created("Pod"), gate ? 0 : 3);
+    EXPECT_EQ(condition_of(world, "c", "InvalidSpec"),
+              gate ? "True InvalidRayClusterSpec" : "absent");
+    if (!gate) continue;
+    world.patch("RayCluster", "c", "{spec: {headGroupSpec: {rayStartParams: {num-cpus: '1'}}}}")
+        .run_until(cluster_is("c", "ready"));
+  }
 }
 
 TEST(SecurityCase, SEC_01_LegitimateJsonInStartParametersArrivesAsItIs) {
@@ -118,6 +214,37 @@ class Hangs final : public kube::Outside {
   Loop*& loop_;
   int& asked_;
 };
+
+// The Secret that the head of the serving cluster has its token from, and the token.
+std::pair<std::string, std::string> token_of(const ServiceWorld& world) {
+  const auto head = world.get("Pod", world.head(world.active()));
+  std::string name;
+  for (const auto& env : array_at(array_at(head, {"spec", "containers"})[0], {"env"}))
+    if (string_at(env, {"name"}) == "RAY_AUTH_TOKEN")
+      name = string_at(env, {"valueFrom", "secretKeyRef", "name"});
+  const auto* secret = world.mirror().find("Secret", name);
+  return {name, secret ? std::string(string_at(*secret, {"data", "auth_token"})) : ""};
+}
+
+TEST(SecurityCase, SEC_08_AClientKeepsItsTokenThroughUpgradesUnderItsGate) {
+  for (const bool gate : {true, false}) {
+    ServiceWorld world({.feature_gates = gate ? "RayServiceSharedToken=true" : ""});
+    world.deploy(with(kService, "rayClusterConfig:\n", "    authOptions: {mode: token}\n"));
+    std::set<std::pair<std::string, std::string>> tokens = {token_of(world)};
+    for (const auto* image : {"two", "three"}) {
+      world.set_image(image).run_until(upgraded("s")).pass(2min).settle();
+      tokens.insert(token_of(world));
+    }
+    EXPECT_EQ(tokens.size(), gate ? 1u : 3u);
+    for (const auto& [name, token] : tokens) {
+      EXPECT_EQ(name == "s-auth-token", gate) << name;
+      EXPECT_FALSE(token.empty());
+    }
+    world.expect_rest();
+    const auto last = token_of(world).first;
+    world.remove("RayService", "s").run_until(is_gone("Secret", last)).settle();
+  }
+}
 
 TEST(PerformanceCase, PF_01_DashboardsThatHangKeepNobodyWaiting) {
   Loop* loop = nullptr;

@@ -8,6 +8,7 @@
 #include "ray/builders/cluster_facts.h"
 #include "ray/builders/ingress.h"
 #include "ray/builders/service.h"
+#include "ray/builders/shared_token.h"
 #include "ray/labels.h"
 
 #include <fmt/format.h>
@@ -165,7 +166,16 @@ void plan_ingress(const RayClusterSeen& seen, const Settings& settings, ObjectsD
 
 void plan_auth_secret(const RayClusterSeen& seen, const Settings& settings, Time now,
                       ObjectsDecision& out) {
-  if (!ray::needs_auth_secret(seen.spec()) || seen.auth_secret) return;
+  if (seen.auth_secret) return;
+  if (const auto* sharer = ray::token_sharer(*seen.cluster)) {
+    // Whoever deletes it gets another; the Pods that run keep theirs.
+    out.add(create(
+        kube::kSecrets,
+        ray::build_shared_token(*seen.cluster, *sharer, token_bytes(settings, sharer->uid, now)),
+        "secret"));
+    return;
+  }
+  if (!ray::needs_auth_secret(seen.spec())) return;
   out.add(create(
       kube::kSecrets,
       ray::build_auth_secret(*seen.cluster, token_bytes(settings, seen.cluster->meta.uid, now)),

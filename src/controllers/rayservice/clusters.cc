@@ -6,6 +6,7 @@
 #include "ray/builders/children.h"
 #include "ray/builders/cluster_facts.h"
 #include "ray/builders/service.h"
+#include "ray/builders/shared_token.h"
 #include "ray/labels.h"
 #include "ray/spec_hash.h"
 
@@ -20,8 +21,10 @@ constexpr std::string_view kKueueQueue = "kueue.x-k8s.io/queue-name";
 Json goal_cluster(const Draft& draft, std::string_view name) {
   // With the gate off a strategy of steps changes nothing of what a cluster looks like.
   const bool beside_another = draft.incremental && !draft.active_name().empty();
-  return ray::build_cluster_for_service(draft.service(), name, beside_another,
-                                        draft.settings.build);
+  auto cluster = ray::build_cluster_for_service(draft.service(), name, beside_another,
+                                                draft.settings.build);
+  if (draft.settings.service_gates.shared_token) ray::share_token(cluster, draft.service());
+  return cluster;
 }
 
 bool is_named(const Draft& draft, const ray::RayCluster& cluster) {
@@ -208,6 +211,7 @@ void update_in_place(Draft& draft, const ray::RayCluster& cluster, Fit fit, std:
     return;
   }
   auto goal = goal_cluster(draft, cluster.meta.key.name);
+  ray::keep_token(goal, cluster);
   auto& spec = goal.as_object()["spec"].as_object();
   // Others may suspend a cluster: it stays as they left it.
   spec.erase("suspend");
