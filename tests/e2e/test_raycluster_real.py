@@ -1,4 +1,5 @@
 """RayClusters with real Ray whose processes come, go and die: the autoscaler, a lost head, who may connect."""
+import hashlib
 import json
 import subprocess
 import textwrap
@@ -153,6 +154,53 @@ def test_detached_actor_survives_its_head_with_redis(up):
     assert pods(up, "durable", "worker")[0]["metadata"]["uid"] == worker
     up.kubectl("delete", "raycluster", "durable", "--timeout=120s")
     assert redis("dbsize") == "0", "what the cluster had stored goes with it"
+
+
+PASSWORD = "p'a\"s$s\\`w"  # passes through a shell and a Python text
+
+
+def redis_over_tls(up, folder):
+    """Service redis speaks TLS only and lets in user u with PASSWORD only; calls it as that user."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=redis",
+                    "-addext", "subjectAltName=DNS:redis", "-keyout", folder / "tls.key", "-out", folder / "tls.crt"],
+                   check=True, capture_output=True)
+    digest = hashlib.sha256(PASSWORD.encode()).hexdigest()
+    (folder / "users").write_text(f"user default off\nuser u on #{digest} ~* &* +@all\n")
+    up.apply(yaml.safe_dump({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "redis-tls"}, "stringData": {
+        name: (folder / name).read_text() for name in ("tls.key", "tls.crt", "users")}}))
+    pod, service = yaml.safe_load_all(REDIS)
+    container = pod["spec"]["containers"][0]
+    container["command"] = ["redis-server", "--port", "0", "--tls-port", "6379", "--tls-auth-clients", "no",
+                            "--tls-cert-file", "/tls/tls.crt", "--tls-key-file", "/tls/tls.key", "--aclfile",
+                            "/tls/users", "--save", "", "--bind", "0.0.0.0", "--dir", "/tmp"]
+    container["volumeMounts"] = [{"name": "tls", "mountPath": "/tls"}]
+    pod["spec"]["volumes"] = [{"name": "tls", "secret": {"secretName": "redis-tls"}}]
+    up.apply(yaml.safe_dump_all([pod, service]))
+    up.kubectl("wait", "--for=condition=Ready", "pod/redis", "--timeout=60s")
+    return lambda *words: up.kubectl("exec", "redis", "--", "redis-cli", "--tls", "--cacert", "/tls/tls.crt", "--user", "u",
+                                     "--pass", PASSWORD, "--no-auth-warning", *words).stdout.strip()
+
+
+def test_FT_11_a_password_of_shell_characters_opens_redis_to_head_and_clean_up(up, tmp_path):
+    redis = redis_over_tls(up, tmp_path)
+    document = cluster("guarded", spec={"gcsFaultToleranceOptions": {
+        "redisAddress": "rediss://redis:6379", "redisUsername": {"value": "u"}, "redisPassword": {"value": PASSWORD}}})
+    head = document["spec"]["headGroupSpec"]["template"]["spec"]
+    head["volumes"] = [{"name": "redis-tls", "secret": {"secretName": "redis-tls"}}]
+    head["containers"][0]["volumeMounts"] = [{"name": "redis-tls", "mountPath": "/redis-tls"}]
+    head["containers"][0]["env"] = [{"name": "RAY_REDIS_CA_CERT", "value": "/redis-tls/tls.crt"}]
+    start(up, document)
+    assert int(redis("dbsize")) > 0
+    everything = pods(up, "guarded", "head") + pods(up, "guarded", "worker")
+    logs = [up.kubectl("logs", pod["metadata"]["name"], "--all-containers").stdout for pod in everything]
+    up.kubectl("delete", "raycluster", "guarded", "--wait=false")
+    cleanup = wait_for("the clean-up", lambda: pods(up, "guarded", "redis-cleanup"), SLOW)[0]
+    logs.append(up.kubectl("logs", "-f", cleanup["metadata"]["name"]).stdout)
+    wait_for("the cluster to go", lambda: not up.get("rayclusters")["items"], SLOW)
+    assert redis("dbsize") == "0", "the clean-up was let in, too"
+    for container in (c for pod in [*everything, cleanup] for c in pod["spec"]["containers"]):
+        assert PASSWORD not in "\n".join(container["command"] + container["args"])
+    assert PASSWORD not in "\n".join(logs) + up.log(lines=1_000_000)
 
 
 CONNECT = """
