@@ -66,7 +66,8 @@ class Word {
     if (c == ' ' || c == '\t') return "a blank outside of quotes begins another argument";
     if (std::string_view(";&|<>()").find(c) != std::string_view::npos)
       return fmt::format("the shell acts on {} outside of quotes", c);
-    if (c == '{' && std::min(rest_.find(','), rest_.find("..")) < rest_.find('}'))
+    // Where the braces end is not looked for: others, quoted ones too, may stand in between.
+    if (c == '{' && std::min(rest_.find(','), rest_.find("..")) != std::string_view::npos)
       return "the shell expands {…,…} outside of quotes";
     return expansion(c);
   }

@@ -52,6 +52,7 @@ const Case kCases[] = {
     {"OpenDoubleQuote", R"("a\")", "a \" is not closed"},
     {"LastBackslash", "a\\", "a \\ quotes nothing"},
     {"BareJsonWithComma", R"({"a":1,"b":2})", "the shell expands {…,…} outside of quotes"},
+    {"BracesInBraces", R"({${A}\{a,b})", "the shell expands {…,…} outside of quotes"},
     {"BareRange", "{1..9}", "the shell expands {…,…} outside of quotes"},
 };
 class SEC_01_Word : public testing::TestWithParam<Case> {};
