@@ -222,18 +222,21 @@ TEST(Seen, SEEN_17_APasswordByVariableIsTheVariablesValueInTheCleanUpToo) {
   EXPECT_EQ(env_of(world.get("Job", "c-redis-cleanup"), "REDIS_PASSWORD"), "$(PW)");
 }
 
-TEST(Seen, SEEN_18_TheAutoscalerSeesLogsOnTheUsersVolume) {
-  World world;
+TEST(Seen, SEEN_18_TheSidecarsSeeLogsOnTheUsersVolume) {
+  World world({.feature_gates = "RayClusterHistoryServer=true", .start_operator = false});
   world.apply(with_head("{name: h, image: ray, volumeMounts: [{name: v, mountPath: /tmp/ray}]}"))
-      .patch("RayCluster", "c",
-             R"({spec: {enableInTreeAutoscaling: true, headGroupSpec: {template: {
-        spec: {volumes: [{name: v, emptyDir: {}}]}}}}})")
-      .settle();
-  world.remove("Pod", world.head("c")).settle();
+      .patch("RayCluster", "c", R"({spec: {enableInTreeAutoscaling: true,
+        historyServerOptions: {collectorOptions: {
+          image: i, env: [{name: STORAGE_BACKEND, value: local}]}},
+        headGroupSpec: {template: {spec: {volumes: [{name: v, emptyDir: {}}]}}}}})");
+  world.start_operator().run_until(cluster_is("c", "ready")).settle();
   const auto& containers = array_at(world.get("Pod", world.head("c")), {"spec", "containers"});
-  ASSERT_EQ(containers.size(), 2u);
-  EXPECT_EQ(dump_json(*find(containers[1], {"volumeMounts"})),
-            R"([{"name":"v","mountPath":"/tmp/ray"}])");
+  ASSERT_EQ(containers.size(), 3u);
+  EXPECT_EQ(string_at(containers[1], {"name"}), "autoscaler");
+  EXPECT_EQ(string_at(containers[2], {"name"}), "ray-history-collector");
+  for (const auto sidecar : {1u, 2u})
+    EXPECT_EQ(dump_json(*find(containers[sidecar], {"volumeMounts"})),
+              R"([{"name":"v","mountPath":"/tmp/ray"}])");
 }
 
 TEST(Seen, SEEN_19_UsersUsageTagsStay) {
