@@ -1,10 +1,13 @@
 // What a run's end is compared by: it leaves out when things happened, and nothing else.
 #include "sim/end_judge.h"
 
+#include "ray/labels.h"
 #include "sim/dice.h"
 #include "sim/script_objects.h"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 namespace manta::sim {
 namespace {
@@ -58,6 +61,19 @@ TEST_F(EndJudge, ButNotOfAClusterThatIsRecreated) {
   const auto before = picture();
   set_image(spec, "ray:2");
   EXPECT_NE(difference(before, picture()).find("ray:2"), std::string::npos);
+}
+
+// A RayService's cluster that grew in place has its spec's hash, and its head an older one.
+TEST_F(EndJudge, AHeadsHashIsHiddenOnTheHeadAlone) {
+  put(cluster_of(""));
+  const std::string hash(string_at(world.get("Pod", world.head("c")),
+                                   {"metadata", "annotations", ray::kAnnotationRecreateHash}));
+  ASSERT_NE(hash, "");
+  const Json note{{"metadata", {{"annotations", {{"note", hash}}}}}};
+  ASSERT_TRUE(world.merge("RayCluster", "c", note).has_value());
+  EXPECT_EQ(std::ranges::count_if(picture(),
+                                  [&](const auto& line) { return line.find(hash) != line.npos; }),
+            1);
 }
 
 TEST_F(EndJudge, AMissingWorkerIsSeen) {

@@ -18,11 +18,6 @@ void add_derived_names(const Json& object, Renames& renames) {
   if (const auto replica = string_at(object, {"metadata", "labels", ray::kLabelReplicaName});
       !replica.empty())
     renames.emplace_back(std::string(replica), "<replica>");
-  // Of a RayJob's cluster it is taken over generated names, too.
-  if (const auto hash =
-          string_at(object, {"metadata", "annotations", ray::kAnnotationRecreateHash});
-      !hash.empty())
-    renames.emplace_back(std::string(hash), "<hash>");
   // A user's own names stay: "c0" stands in many a uid.
   const auto own = name_of(object) + "-";
   const auto add = [&](std::string_view name, std::string_view role) {
@@ -42,6 +37,10 @@ void drop_run_dependent(Json& object) {
   auto& metadata = ensure(object, {"metadata"}).as_object();
   for (const auto* field : {"uid", "resourceVersion", "creationTimestamp", "managedFields"})
     metadata.erase(field);
+  // Of a RayJob's cluster it is taken over generated names, too.
+  if (auto* annotations = metadata.if_contains("annotations"))
+    if (auto* hash = annotations->as_object().if_contains(ray::kAnnotationRecreateHash))
+      *hash = "<hash>";
   // How many steps a rollout took is the clock's choice.
   if (string_at(object, {"kind"}) == "HTTPRoute") metadata.erase("generation");
 }
