@@ -4,6 +4,7 @@
 //     runs one seed and prints all that happens
 //
 // What a seed is, and what must hold in it: src/sim/README.md.
+#include "base/log.h"
 #include "base/text.h"
 #include "sim/run.h"
 #include "sim/served_kinds.h"
@@ -17,6 +18,8 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -82,6 +85,12 @@ manta::Result<void> read_flag(Flags& flags, std::string_view flag, std::string_v
   }
   return {};
 }
+
+/// Seeds are full of what an operator calls an error; the failures would drown in it.
+struct NoLog final : manta::log::Sink {
+  void write(manta::log::Level, std::string_view,
+             std::initializer_list<manta::log::Field>) override {}
+};
 
 int replay(RunOptions options) {
   options.trace = [](const std::string& line) { fmt::print("{}\n", line); };
@@ -185,6 +194,7 @@ int run_all(const Flags& flags) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  manta::log::set_sink(std::make_unique<NoLog>());
   Flags flags;
   for (int i = 1; i < argc; i += 2) {
     if (i + 1 == argc) {
