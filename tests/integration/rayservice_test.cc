@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace manta::integration {
 namespace {
 
@@ -230,6 +232,30 @@ TEST(RayServiceStory, ARollbackInTheMiddleOfAnUpgrade) {
   EXPECT_EQ(world.capacity("active"), 100);
   EXPECT_THAT(world.clusters(), ElementsAre(old));
   EXPECT_EQ(world.condition("RollbackInProgress"), "");
+}
+
+TEST(RayServiceStory, AClusterThatIsTakenBackGetsNoConfigThatCameWithTheEdit) {
+  ServiceWorld world;
+  world.serve_gateway_api();
+  world.deploy(kIncrementalService);
+  const auto old = world.active();
+  world.set_image("two").run_until({"traffic has begun to move", [&](const World&) {
+                                      const auto weights = world.weights();
+                                      return weights.size() == 2 && weights.at(old) < 100;
+                                    }});
+  const auto dropped = world.pending();
+  world.patch("RayService", "s", R"({spec: {
+    serveConfigV2: "applications: [{name: a, import_path: 'm:new', route_prefix: /}]",
+    rayClusterConfig: {headGroupSpec: {template: {spec: {containers: [
+      {name: ray-head, image: three, resources: {limits: {cpu: '1', memory: 2Gi}}}]}}}}}})");
+  world.run_until({"the third is active", [&](const World&) {
+                     return world.active() != old && world.active() != dropped;
+                   }});
+  world.settle();
+  std::set<std::string> told;
+  for (const auto& sent : world.serve().sent())
+    if (dump_json(sent.config).find("m:new") != std::string::npos) told.insert(sent.service);
+  EXPECT_EQ(told, (std::set<std::string>{old + "-head-svc", world.active() + "-head-svc"}));
 }
 
 TEST(RayServiceStory, ARestartOfTheOperatorInMidUpgradeKeepsTheOldConfigOnTheOldCluster) {

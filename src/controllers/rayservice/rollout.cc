@@ -114,14 +114,19 @@ void restore(Share& share) {
 
 }  // namespace
 
+bool heads_back(const Rollout& rollout, const RolloutSeen& seen) {
+  if (!both_exist(seen)) return rollout.rolling_back;
+  return seen.active_fits || !seen.pending_fits;
+}
+
 Move decide_move(const Rollout& rollout, const RolloutSeen& seen) {
   if (rollout.rolling_back && (!seen.incremental || !seen.active_exists))
     return Move::ForgetRollback;  // RS-12
   if (is_promotable(rollout, seen)) return Move::Promote;
   if (seen.incremental && rollout.active && rollout.pending && both_exist(seen)) {
-    const bool wanted = !seen.active_fits && seen.pending_fits;
-    if (wanted && rollout.rolling_back) return Move::Resume;
-    if (!wanted && !rollout.rolling_back) return Move::RollBack;
+    const bool back = heads_back(rollout, seen);
+    if (!back && rollout.rolling_back) return Move::Resume;
+    if (back && !rollout.rolling_back) return Move::RollBack;
   }
   if (rollout.rolling_back) return is_rolled_back(rollout, seen) ? Move::EndRollback : Move::None;
   return needs_new_cluster(rollout, seen) ? Move::Prepare : Move::None;

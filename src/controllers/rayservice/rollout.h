@@ -69,6 +69,10 @@ enum class Move {
   ForgetRollback,  // there is nothing to go back to
 };
 
+/// In steps: the active cluster is the one that will stay, whether the status says so already or
+/// not. Looks at which clusters exist and fit.
+bool heads_back(const Rollout& rollout, const RolloutSeen& seen);
+
 /// Source: spec/05 §4.4, §4.8, §6.6.
 Move decide_move(const Rollout& rollout, const RolloutSeen& seen);
 

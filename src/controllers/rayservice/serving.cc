@@ -81,10 +81,14 @@ Sides look_at_clusters(Draft& draft, const Rollout& rollout) {
     sides.active.fit = fit_of(*draft.seen.active.cluster, draft, !upgrading);
   if (sides.pending.exists()) sides.pending.fit = fit_of(*draft.seen.pending.cluster, draft, false);
   decide_polls(draft, rollout, sides);
-  // New config goes to one cluster only: to the one that will stay.
+  // New config goes to one cluster only: to the one that will stay, as of this very pass.
   if (draft.incremental && upgrading) {
-    sides.active.goal.config = rollout.rolling_back ? Config::Newest : Config::Held;
-    sides.pending.goal.config = rollout.rolling_back ? Config::Held : Config::Newest;
+    const bool back = heads_back(rollout, {.active_exists = sides.active.exists(),
+                                           .pending_exists = sides.pending.exists(),
+                                           .active_fits = sides.active.fit == Fit::Same,
+                                           .pending_fits = sides.pending.fits()});
+    sides.active.goal.config = back ? Config::Newest : Config::Held;
+    sides.pending.goal.config = back ? Config::Held : Config::Newest;
   }
   look_at(draft, sides.active);
   look_at(draft, sides.pending);
