@@ -12,11 +12,13 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <initializer_list>
 #include <memory>
@@ -145,6 +147,7 @@ pid_t start(const Flags& flags, Progress& progress, std::chrono::steady_clock::t
   std::fflush(stdout);
   const pid_t pid = fork();
   if (pid != 0) return pid;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // a run that is ended leaves nobody behind
   work(flags, progress, end);
   std::fflush(stdout);
   _exit(0);
