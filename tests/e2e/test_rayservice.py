@@ -238,7 +238,7 @@ def test_an_upgrade_in_steps_is_rolled_back_half_way_without_a_failed_request(up
     spec = documents[1]["spec"]
     spec["rayClusterConfig"]["enableInTreeAutoscaling"] = True
     add_group(spec["rayClusterConfig"], 0, maxReplicas=1)  # without one Ray's autoscaler does not start
-    spec["rayClusterDeletionDelaySeconds"] = 5  # what a Gateway may be late
+    spec["rayClusterDeletionDelaySeconds"] = 40  # what a Gateway may be late, this one on a busy machine too
     spec["upgradeStrategy"] = {"type": "NewClusterWithIncrementalUpgrade", "clusterUpgradeOptions": {
         "maxSurgePercent": 100, "stepSizePercent": 10, "intervalSeconds": 2, "gatewayClassName": "here"}}
     up.apply(yaml.safe_dump_all(documents))
