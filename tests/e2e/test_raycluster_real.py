@@ -87,6 +87,69 @@ def test_LM_06_autoscaler_v2_follows_the_work_and_returns_to_none(up):
     assert restarts == [0, 0], "neither Ray nor the autoscaler had to start again"
 
 
+# The autoscaler looks at the Pods, decides, and sends a patch. This holds each patch that names workers in between.
+HOLD_PATCHES = """
+import json, pathlib, time
+import requests
+
+held, send = pathlib.Path("/held"), requests.patch
+
+def hold(url, data=None, **more):
+    changes = [change["value"] for change in json.loads(data) if isinstance(change, dict)]
+    named = [name for value in changes if isinstance(value, dict) for name in value.get("workersToDelete", [])]
+    if named and (held / "armed").exists():
+        (held / "named.new").write_text(json.dumps(named))
+        (held / "named.new").rename(held / "named")
+        while (held / "armed").exists() and not (held / "go").exists():
+            time.sleep(0.05)
+        (held / "go").unlink(missing_ok=True)
+    return send(url, data, **more)
+
+requests.patch = hold
+"""
+
+
+@pytest.mark.long
+def test_AS_11_workers_that_die_while_the_autoscaler_names_them_leave_no_survivor(up, tmp_path):
+    """Fifty times: a worker goes, and its successor comes, between the autoscaler's look at it and its patch."""
+    (tmp_path / "sitecustomize.py").write_text(HOLD_PATCHES)
+    tmp_path.chmod(0o777)  # the container's user is another
+    document = cluster("raced", group={"replicas": 0, "minReplicas": 0, "maxReplicas": 4}, spec={
+        "enableInTreeAutoscaling": True,
+        "autoscalerOptions": {"version": "v2", "idleTimeoutSeconds": 2,
+                              "env": [{"name": "PYTHONPATH", "value": "/held"}],
+                              "volumeMounts": [{"name": "held", "mountPath": "/held"}]}})
+    document["spec"]["headGroupSpec"]["template"]["spec"]["volumes"] = [
+        {"name": "held", "hostPath": {"path": str(tmp_path)}}]
+    start(up, document)
+    armed, named, go = (tmp_path / name for name in ("armed", "named", "go"))
+    names = lambda: [pod["metadata"]["name"] for pod in pods(up, "raced", "worker")]
+    replicas = lambda: up.get("raycluster", "raced")["spec"]["workerGroupSpecs"][0]["replicas"]
+    killed = 0
+    while killed < 50:
+        if not names():
+            armed.unlink(missing_ok=True)  # to scale up it must not be held
+            use_cpus(up, "raced", 4)
+            named.unlink(missing_ok=True)
+            armed.touch()
+        wait_for("workers to be named, or gone", lambda: named.exists() or not names(), SLOW)
+        if not named.exists():
+            continue
+        victims = set(json.loads(named.read_text())) & set(names())
+        named.unlink()
+        if victims:
+            up.kubectl("delete", "pod", *victims, "--grace-period=0", "--force")
+        wait_for("their successors", lambda: not victims & set(names()) and len(names()) >= replicas())
+        killed += len(victims)
+        go.touch()
+    armed.unlink()
+    wait_for("no worker", lambda: not names(), SLOW, 1)
+    up.wait("raycluster/raced", ".spec.workerGroupSpecs[0].replicas", "0", SLOW)
+    raced = up.get("raycluster", "raced")
+    assert not [event["message"] for event in events_of(up, raced) if event["reason"].startswith("FailedToDelete")]
+    assert len(use_cpus(up, "raced", 1)) == 1, "and it goes on scaling"
+
+
 @pytest.mark.long
 def test_killed_head_comes_back_and_its_workers_join_it(up):
     start(up, cluster("killed"))
