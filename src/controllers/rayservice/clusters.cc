@@ -21,8 +21,8 @@ constexpr std::string_view kKueueQueue = "kueue.x-k8s.io/queue-name";
 Json goal_cluster(const Draft& draft, std::string_view name) {
   // With the gate off a strategy of steps changes nothing of what a cluster looks like.
   const bool beside_another = draft.incremental && !draft.active_name().empty();
-  auto cluster = ray::build_cluster_for_service(draft.service(), name, beside_another,
-                                                draft.settings.build);
+  auto cluster =
+      ray::build_cluster_for_service(draft.service(), name, beside_another, draft.settings.build);
   if (draft.settings.service_gates.shared_token) ray::share_token(cluster, draft.service());
   return cluster;
 }
