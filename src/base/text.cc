@@ -12,6 +12,13 @@ std::vector<std::string> split(std::string_view text, char separator) {
   }
 }
 
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
 std::string_view trim(std::string_view text, std::string_view blank) {
   const auto first = text.find_first_not_of(blank);
   if (first == std::string_view::npos) return {};

@@ -12,6 +12,11 @@ TEST(Split, KeepsEmptyParts) {
   EXPECT_EQ(split("", ','), (Parts{""}));
 }
 
+TEST(LowerCase, IsOfAsciiLettersOnly) {
+  EXPECT_EQ(lower_case("X-Ray ID_9"), "x-ray id_9");
+  EXPECT_EQ(lower_case("[@`{\xC3\x84"), "[@`{\xC3\x84");
+}
+
 TEST(Trim, TakesBlanksFromTheEndsOnly) {
   EXPECT_EQ(trim(" \ta b\t "), "a b");
   EXPECT_EQ(trim("a\n"), "a\n");

@@ -1,5 +1,7 @@
 #include "kube/http1_parser.h"
 
+#include "base/text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,13 +14,6 @@ constexpr std::size_t kMaxHead = 64 << 10;
 
 std::unexpected<Error> malformed(std::string_view what) {
   return failed(ErrorCode::Unavailable, fmt::format("malformed HTTP/1.1 response: {}", what));
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return out;
 }
 
 std::string_view trim(std::string_view text) {
@@ -115,7 +110,7 @@ Result<void> Http1Parser::take_header(std::string_view line) {
   const auto colon = line.find(':');
   if (colon == std::string_view::npos || colon == 0 || line[0] == ' ' || line[0] == '\t')
     return malformed("a header without name");
-  auto name = lower(line.substr(0, colon));
+  auto name = lower_case(line.substr(0, colon));
   const auto value = trim(line.substr(colon + 1));
   if (name == "content-length") {
     std::uint64_t length = 0;
@@ -126,10 +121,10 @@ Result<void> Http1Parser::take_header(std::string_view line) {
     has_length_ = true;
     left_ = length;
   } else if (name == "transfer-encoding") {
-    if (lower(value) != "chunked") return malformed("an unknown Transfer-Encoding");
+    if (lower_case(value) != "chunked") return malformed("an unknown Transfer-Encoding");
     chunked_ = true;
   } else if (name == "connection") {
-    const auto options = lower(value);
+    const auto options = lower_case(value);
     if (options.find("close") != std::string::npos) keep_alive_ = false;
     if (http10_ && options.find("keep-alive") != std::string::npos) keep_alive_ = true;
   }

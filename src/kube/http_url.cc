@@ -1,5 +1,7 @@
 #include "kube/http_url.h"
 
+#include "base/text.h"
+
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
@@ -11,13 +13,6 @@
 
 namespace manta::kube {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return out;
-}
 
 std::string percent_decode(std::string_view text) {
   std::string out;
@@ -78,8 +73,8 @@ bool entry_names(std::string_view entry, const Url& url, const std::vector<std::
   if (entry.starts_with('[') && entry.ends_with(']')) entry = entry.substr(1, entry.size() - 2);
   if (!address.empty()) return address_bytes(entry) == address;
   if (entry.starts_with("*.")) entry.remove_prefix(1);
-  const auto host = lower(url.host);
-  const auto name = lower(entry);
+  const auto host = lower_case(url.host);
+  const auto name = lower_case(entry);
   if (name.starts_with('.')) return host.ends_with(name);
   return host == name || host.ends_with("." + name);
 }
@@ -102,7 +97,7 @@ Result<Url> parse_url(std::string_view text) {
   };
   Url url;
   const auto separator = text.find("://");
-  url.scheme = separator == std::string_view::npos ? "" : lower(text.substr(0, separator));
+  url.scheme = separator == std::string_view::npos ? "" : lower_case(text.substr(0, separator));
   if (url.scheme != "http" && url.scheme != "https")
     return bad("must begin with http:// or https://");
   auto rest = text.substr(separator + 3);
@@ -160,7 +155,7 @@ bool is_loopback(std::string_view host) {
   if (address.size() == 4) return address[0] == 127;
   if (address.size() == 16)
     return std::count(address.begin(), address.end() - 1, 0) == 15 && address[15] == 1;
-  return lower(host) == "localhost";
+  return lower_case(host) == "localhost";
 }
 
 bool is_without_proxy(std::string_view no_proxy, const Url& url) {

@@ -1,3 +1,4 @@
+#include "base/text.h"
 #include "operator/gates.h"
 #include "operator/options.h"
 #include "ray/labels.h"
@@ -14,12 +15,6 @@
 
 namespace manta::operator_ {
 namespace {
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 std::optional<long> whole_number(const std::optional<std::string>& text) {
   if (!text || text->empty()) return std::nullopt;
@@ -119,7 +114,7 @@ Result<controllers::Settings> make_settings(const Options& options,
   settings.build.default_pod_labels = options.default_pod_labels;
 
   const auto is = [&](std::string_view name, std::string_view value) {
-    return lower(environment(name).value_or("")) == value;
+    return lower_case(environment(name).value_or("")) == value;
   };
   settings.random_pod_delete = is(ray::kOperatorEnvRandomDelete, "true");
   settings.redis_cleanup = !is(ray::kOperatorEnvRedisCleanup, "false");

@@ -1,6 +1,7 @@
 #include "operator/startup.h"
 
 #include "base/log.h"
+#include "base/text.h"
 #include "operator/discovery.h"
 #include "operator/gates.h"
 #include "ray/labels.h"
@@ -60,10 +61,7 @@ void log_controllers(const controllers::Settings& settings) {
 }
 
 bool is_on(const Environment& environment, std::string_view name) {
-  auto text = environment(name).value_or("");
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text == "true";
+  return lower_case(environment(name).value_or("")) == "true";
 }
 
 Task<Started<>> check_version(kube::Api& api) {

@@ -1,5 +1,6 @@
 #include "ray/cron.h"
 
+#include "base/text.h"
 #include "ray/name_rules.h"
 
 #include <fmt/format.h>
@@ -59,12 +60,10 @@ Result<unsigned> parse_number(std::string_view text) {
 }
 
 Result<unsigned> parse_value(std::string_view text, const Bounds& bounds) {
-  std::string lower(text);
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  if (lower.size() == 3)
+  const auto name = lower_case(text);
+  if (name.size() == 3)
     for (std::size_t i = 0; i + 3 <= bounds.names.size(); i += 3)
-      if (bounds.names.substr(i, 3) == lower) return bounds.min + static_cast<unsigned>(i / 3);
+      if (bounds.names.substr(i, 3) == name) return bounds.min + static_cast<unsigned>(i / 3);
   return parse_number(text);
 }
 

@@ -1,5 +1,6 @@
 #include "sim/served_kinds.h"
 
+#include "base/text.h"
 #include "controllers/rayservice/gateway_api.h"
 #include "ray/crd.h"
 
@@ -10,9 +11,7 @@
 
 namespace manta::sim {
 Json foreign_crd(const kube::Resource& resource) {
-  auto singular = resource.kind;
-  std::ranges::transform(singular, singular.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto singular = lower_case(resource.kind);
   const Json schema{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
   const Json version{{"name", resource.version},
                      {"served", true},

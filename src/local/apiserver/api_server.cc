@@ -1,5 +1,6 @@
 #include "local/apiserver/api_server.h"
 
+#include "base/text.h"
 #include "local/apiserver/field_errors.h"
 #include "local/apiserver/http_router.h"
 #include "local/apiserver/rest.h"
@@ -53,11 +54,7 @@ Task<Result<kube::RawResponse>> ApiServer::raw(kube::RawRequest request) {
   rest_->loop().post([turn] { turn.set(true); });
   co_await turn;
   HttpRequest http{request.method, request.path, {}, std::move(request.body), {}};
-  for (const auto& [name, value] : request.headers) {
-    std::string lower = name;
-    for (auto& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    http.headers[lower] = value;
-  }
+  for (const auto& [name, value] : request.headers) http.headers[lower_case(name)] = value;
   auto answer = router_->handle(std::move(http));
   if (answer.watch || answer.pod_stream || answer.proxy)
     co_return failed(ErrorCode::MethodNotAllowed,

@@ -1,5 +1,6 @@
 #include "local/apiserver/name_rules.h"
 
+#include "base/text.h"
 #include "fmt/format.h"
 
 #include <algorithm>
@@ -182,10 +183,7 @@ void validate_metadata(const Json& object, bool namespaced, bool name_is_label,
   }
   std::int64_t total = 0;
   for (const auto& [key, value] : object_at(object, {"metadata", "annotations"})) {
-    std::string lower(key);
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    if (auto why = check_qualified_name(lower); !why.empty())
+    if (auto why = check_qualified_name(lower_case(key)); !why.empty())
       errors.invalid("metadata.annotations", Json(std::string(key)), why);
     total +=
         static_cast<std::int64_t>(key.size() + (value.is_string() ? value.get_string().size() : 0));

@@ -1,6 +1,8 @@
 // CustomResourceDefinitions as objects: their defaults, checks and status.
 // Source: apiextensions-apiserver pkg/apis/apiextensions.
 #include "fmt/format.h"
+
+#include "base/text.h"
 #include "local/apiserver/crd.h"
 #include "local/apiserver/json_edit.h"
 #include "local/apiserver/name_rules.h"
@@ -12,13 +14,6 @@
 
 namespace manta::local {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string made(text);
-  std::ranges::transform(made, made.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return made;
-}
 
 std::string storage_version(const Json& crd) {
   for (const auto& version : array_at(crd, {"spec", "versions"}))
@@ -79,7 +74,7 @@ void check_structural(const Json& schema, const std::string& path, bool root, Fi
 void default_crd(Json& crd) {
   auto& names = object_made_at(crd, {"spec", "names"});
   const auto kind = std::string(string_at(crd, {"spec", "names", "kind"}));
-  set_default(names, "singular", Json(lower(kind)));
+  set_default(names, "singular", Json(lower_case(kind)));
   if (!kind.empty()) set_default(names, "listKind", Json(kind + "List"));
   auto& spec = object_made_at(crd, {"spec"});
   set_default(spec, "conversion", JsonObject{{"strategy", "None"}});

@@ -1,5 +1,7 @@
 // The rows of the cluster's own objects.
 #include "fmt/format.h"
+
+#include "base/text.h"
 #include "local/apiserver/table_cells.h"
 
 #include <algorithm>
@@ -55,9 +57,7 @@ JsonArray event_cells(const Json& event, Time now) {
     count = int_at(event, {"series", "count"});
   }
   const auto seen = age_of(last, now);
-  std::string kind(string_at(event, {about, "kind"}));
-  std::ranges::transform(kind, kind.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto kind = lower_case(string_at(event, {about, "kind"}));
   auto source = string_at(event, {"source", "component"});
   if (source.empty())
     source = string_at(event, {core ? "reportingComponent" : "reportingController"});

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/quantity.h"
+#include "base/text.h"
 
 #include <fmt/format.h>
 
@@ -168,9 +169,7 @@ void add_service(const ServiceEnv& service, Env& env) {
       set(env, name + "_SERVICE_PORT_" + variable_name(port.name), std::to_string(port.port));
   bool first = true;
   for (const auto& port : service.ports) {
-    std::string protocol = port.protocol;
-    std::ranges::transform(protocol, protocol.begin(),
-                           [](unsigned char c) { return std::tolower(c); });
+    const std::string protocol = lower_case(port.protocol);
     const auto url = fmt::format("{}://{}:{}", protocol, service.cluster_ip, port.port);
     if (first) set(env, name + "_PORT", url);
     first = false;

@@ -1,5 +1,7 @@
 #include "local/node/prober.h"
 
+#include "base/text.h"
+
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -19,11 +21,10 @@ std::string build_probe_request(const Handler& handler, std::string_view host) {
   std::string request = fmt::format("GET {} HTTP/1.1\r\n", handler.path);
   bool has_host = false, has_agent = false, has_accept = false;
   for (const auto& [name, value] : handler.headers) {
-    std::string lower(name);
-    for (auto& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    has_host = has_host || lower == "host";
-    has_agent = has_agent || lower == "user-agent";
-    has_accept = has_accept || lower == "accept";
+    const auto known = lower_case(name);
+    has_host = has_host || known == "host";
+    has_agent = has_agent || known == "user-agent";
+    has_accept = has_accept || known == "accept";
     request += fmt::format("{}: {}\r\n", name, value);
   }
   if (!has_host) request += fmt::format("Host: {}:{}\r\n", host, handler.port);

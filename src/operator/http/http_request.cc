@@ -26,13 +26,6 @@ bool is_printable(std::string_view text, unsigned char from) {
   return std::ranges::all_of(text, [from](unsigned char c) { return c >= from && c != 0x7f; });
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return out;
-}
-
 Result<ServedRequest> read_first_line(std::string_view line) {
   const auto first = line.find(' ');
   const auto last = line.rfind(' ');
@@ -54,7 +47,7 @@ Result<void> read_header(std::string_view line, ServedRequest& request) {
   const auto colon = line.find(':');
   if (colon == std::string_view::npos || !is_token(line.substr(0, colon)))
     return refused(400, "a header must be NAME: VALUE");
-  auto name = lower(line.substr(0, colon));
+  auto name = lower_case(line.substr(0, colon));
   const auto value = trim(line.substr(colon + 1));
   if (!std::ranges::all_of(value,
                            [](unsigned char c) { return c == '\t' || (c >= 32 && c != 127); }))
@@ -76,7 +69,7 @@ Result<ServedRequest> read_head(std::string_view head) {
     end = head.find("\r\n");
     if (auto ok = read_header(head.substr(0, end), *request); !ok) return failed(ok.error());
   }
-  const auto connection = lower(request->header("connection"));
+  const auto connection = lower_case(request->header("connection"));
   if (connection.find("close") != std::string::npos) request->keep_alive = false;
   return request;
 }

@@ -1,5 +1,6 @@
 #include "ray/builders/scheduler_metadata.h"
 
+#include "base/text.h"
 #include "ray/builders/cluster_facts.h"
 #include "ray/builders/edit.h"
 #include "ray/builders/resources.h"
@@ -135,8 +136,7 @@ std::string volcano_pod_group_name(const kube::ObjectMeta& owner, std::string_vi
 bool asks_for_gang(const kube::ObjectMeta& meta) {
   const auto label = meta.labels.find(kLabelGangScheduling);
   if (label == meta.labels.end()) return false;
-  return !std::ranges::equal(label->second, std::string_view("false"), {},
-                             [](unsigned char c) { return std::tolower(c); });
+  return lower_case(label->second) != "false";
 }
 
 bool wants_kubernetes_gang(const RayCluster& cluster) {

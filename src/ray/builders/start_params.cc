@@ -2,6 +2,7 @@
 
 #include "base/quantity.h"
 #include "base/shell.h"
+#include "base/text.h"
 #include "ray/builders/edit.h"
 
 #include <fmt/format.h>
@@ -29,13 +30,6 @@ constexpr Accelerator kAccelerators[] = {
 };
 
 using CustomResources = std::map<std::string, double, std::less<>>;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
 
 std::string without_escapes(std::string_view text) {
   std::string plain(text);
@@ -179,7 +173,7 @@ void apply_group_resources(StartParams& params, const kube::StringMap& resources
   for (const auto& [name, text] : resources) {
     const auto amount = Quantity::parse(text);
     if (!amount) continue;
-    const std::string key = lower(name);
+    const std::string key = lower_case(name);
     if (key == "cpu")
       params["num-cpus"] = whole_units(*amount);
     else if (key == "memory")
@@ -246,7 +240,7 @@ void derive_from_container(StartParams& params, const JsonObject& ray_container)
 std::string ray_start_text(RayNode node, const StartParams& params) {
   std::string text = node == RayNode::Head ? "ray start --head " : "ray start ";
   for (const auto& [key, value] : params) {
-    const std::string word = lower(value);
+    const std::string word = lower_case(value);
     const bool takes_value =
         key == "log-color" || key == "include-dashboard" || key == "include-log-monitor";
     if (!takes_value && word == "true")
