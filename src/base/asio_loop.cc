@@ -41,6 +41,10 @@ Time AsioLoop::now() const {
   return std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
 }
 
+Steady AsioLoop::steady() const {
+  return std::chrono::floor<std::chrono::microseconds>(std::chrono::steady_clock::now());
+}
+
 void AsioLoop::post(Callback callback) {
   asio::post(impl_->context, [work = std::move(callback)]() mutable { work(); });
 }

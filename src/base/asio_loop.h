@@ -17,6 +17,7 @@ class AsioLoop final : public Loop {
   ~AsioLoop() override;
 
   Time now() const override;
+  Steady steady() const override;
   void post(Callback callback) override;
   TimerId after(Duration delay, Callback callback) override;
   void cancel(TimerId timer) override;

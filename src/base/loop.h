@@ -21,8 +21,10 @@ class Loop {
 
   virtual ~Loop() = default;
 
-  /// The wall clock. (Timers run on a steady one, so a clock that is set back delays nothing.)
+  /// The wall clock: for what is written down.
   virtual Time now() const = 0;
+  /// The clock that timers run on: for what is waited for, and how long something took.
+  virtual Steady steady() const = 0;
   /// Runs the callback later on the loop's thread, in order. AsioLoop: callable from any thread.
   virtual void post(Callback callback) = 0;
   /// Runs the callback once, after the delay (≤ 0: at the next turn).

@@ -13,6 +13,9 @@ using Duration = std::chrono::microseconds;
 /// An instant of the wall clock, UTC, microseconds. Passed in as an argument wherever a decision
 /// needs it; only Loop implementations read the clock.
 using Time = std::chrono::sys_time<std::chrono::microseconds>;
+/// An instant of a clock that only goes forward, since some moment: for what waits. A wall clock
+/// that is put back or forward delays and hurries nothing.
+using Steady = std::chrono::time_point<std::chrono::steady_clock, std::chrono::microseconds>;
 
 /// "2026-08-19T13:21:52Z", whole seconds as Kubernetes' metav1.Time writes them.
 std::string format_rfc3339(Time time);

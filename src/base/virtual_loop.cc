@@ -8,7 +8,7 @@ void VirtualLoop::post(Callback callback) { ready_.push_back(std::move(callback)
 
 Loop::TimerId VirtualLoop::after(Duration delay, Callback callback) {
   const TimerId id = next_id_++;
-  const Time due = now_ + std::max(delay, Duration{0});
+  const Steady due = steady_ + std::max(delay, Duration{0});
   timers_.emplace(std::pair(due, id), std::move(callback));
   due_.emplace(id, due);
   return id;
@@ -28,7 +28,7 @@ std::size_t VirtualLoop::run_ready() {
     if (!ready_.empty()) {
       callback = std::move(ready_.front());
       ready_.pop_front();
-    } else if (!timers_.empty() && timers_.begin()->first.first <= now_) {
+    } else if (!timers_.empty() && timers_.begin()->first.first <= steady_) {
       callback = std::move(timers_.begin()->second);
       due_.erase(timers_.begin()->first.second);
       timers_.erase(timers_.begin());
@@ -40,15 +40,15 @@ std::size_t VirtualLoop::run_ready() {
 }
 
 void VirtualLoop::run_for(Duration span) {
-  const Time end = now_ + span;
-  for (run_ready(); next_timer() && *next_timer() <= end; run_ready()) now_ = *next_timer();
-  now_ = end;
+  const Steady end = steady_ + span;
+  for (run_ready(); next_timer() && *next_timer() <= end; run_ready()) steady_ = *next_timer();
+  steady_ = end;
 }
 
 bool VirtualLoop::run_until(const std::function<bool()>& condition, Duration limit) {
-  const Time end = now_ + limit;
+  const Steady end = steady_ + limit;
   while (!condition()) {
-    if (!ready_.empty() || (next_timer() && *next_timer() <= now_)) {
+    if (!ready_.empty() || (next_timer() && *next_timer() <= steady_)) {
       // One callback at a time, so that the world stands still where the condition came true.
       Callback callback;
       if (!ready_.empty()) {
@@ -64,12 +64,12 @@ bool VirtualLoop::run_until(const std::function<bool()>& condition, Duration lim
     }
     const auto next = next_timer();
     if (!next || *next > end) return false;
-    now_ = *next;
+    steady_ = *next;
   }
   return true;
 }
 
-std::optional<Time> VirtualLoop::next_timer() const {
+std::optional<Steady> VirtualLoop::next_timer() const {
   if (timers_.empty()) return std::nullopt;
   return timers_.begin()->first.first;
 }

@@ -12,9 +12,13 @@ namespace manta {
 
 class VirtualLoop final : public Loop {
  public:
-  explicit VirtualLoop(Time start = Time{std::chrono::seconds{1'700'000'000}}) : now_(start) {}
+  explicit VirtualLoop(Time start = Time{std::chrono::seconds{1'700'000'000}})
+      : wall_at_zero_(start) {}
 
-  Time now() const override { return now_; }
+  Time now() const override { return wall_at_zero_ + steady_.time_since_epoch(); }
+  Steady steady() const override { return steady_; }
+  /// Somebody sets the wall clock. Timers take no notice.
+  void set_clock(Time to) { wall_at_zero_ += to - now(); }
   void post(Callback callback) override;
   TimerId after(Duration delay, Callback callback) override;
   void cancel(TimerId timer) override;
@@ -27,16 +31,17 @@ class VirtualLoop final : public Loop {
   /// or `limit` of virtual time passed.
   bool run_until(const std::function<bool()>& condition, Duration limit);
   /// The next timer's instant, if any is set.
-  std::optional<Time> next_timer() const;
+  std::optional<Steady> next_timer() const;
   /// Starts a task and runs until it ends; its result. CHECKs that it ends within `limit`.
   template <class T>
   T run(Task<T> task, Duration limit = std::chrono::hours{24});
 
  private:
-  Time now_;
+  Time wall_at_zero_;
+  Steady steady_ = {};
   std::deque<Callback> ready_ = {};
-  std::map<std::pair<Time, TimerId>, Callback> timers_ = {};
-  std::map<TimerId, Time> due_ = {};
+  std::map<std::pair<Steady, TimerId>, Callback> timers_ = {};
+  std::map<TimerId, Steady> due_ = {};
   TimerId next_id_ = 1;
 };
 

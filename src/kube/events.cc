@@ -59,12 +59,14 @@ struct Series {
   ObjectKey key = {};  // the Event's own
   Time first = {};
   Time last = {};
+  Steady began = {};  // as `first` and `last`, for what waits
+  Steady heard = {};
   int count = 1;
 
   bool created = false;
   bool dirty = true;    // something to write
   bool queued = false;  // waits for others like it or for a request, or is in one
-  Time next_write = {};
+  Steady next_write = {};
 };
 using SeriesPtr = std::shared_ptr<Series>;
 
@@ -134,7 +136,7 @@ struct EventRecorder::Impl {
                   EventNote note);
   void enqueue(const SeriesPtr& series);
   void gather(const SeriesPtr& series);
-  void enqueue_gathered(Time until);
+  void enqueue_gathered(Steady until);
   void pump();
   Task<void> write(SeriesPtr series);
   Task<Result<void>> send(SeriesPtr series);
@@ -152,6 +154,7 @@ struct EventRecorder::Impl {
   std::deque<SeriesPtr> gathered = {};  // of creations, not written yet, by time
   Loop::TimerId gathering = 0;
   std::deque<SeriesPtr> queue = {};
+  std::int64_t dropped = 0;  // since the queue was last empty
   std::unordered_map<std::string, SeriesPtr> known = {};
 };
 
@@ -164,13 +167,14 @@ void EventRecorder::Impl::record(std::string_view from, const ObjectRef& regardi
   const std::string who(from.empty() ? std::string_view(controller) : from);
   std::string identity = identity_of(who, regarding, note);
   const auto found = known.find(identity);
-  if (found == known.end() || loop.now() - found->second->last > kSeriesEnds)
+  if (found == known.end() || loop.steady() - found->second->heard > kSeriesEnds)
     return gather(begin(std::move(identity), who, regarding, std::move(note)));
   Series& series = *found->second;
   ++series.count;
   series.last = loop.now();
+  series.heard = loop.steady();
   series.dirty = true;
-  if (loop.now() >= series.next_write) enqueue(found->second);
+  if (series.heard >= series.next_write) enqueue(found->second);
 }
 
 SeriesPtr EventRecorder::Impl::begin(std::string identity, std::string from,
@@ -181,6 +185,7 @@ SeriesPtr EventRecorder::Impl::begin(std::string identity, std::string from,
   series->regarding = regarding;
   series->note = std::move(note);
   series->first = series->last = loop.now();
+  series->began = series->heard = loop.steady();
   const auto suffix = fmt::format(".{:016x}", random.next());
   std::string base = regarding.key.name.substr(0, kLongestName - suffix.size());
   while (!base.empty() && (base.back() == '.' || base.back() == '-')) base.pop_back();
@@ -196,9 +201,10 @@ void EventRecorder::Impl::enqueue(const SeriesPtr& series) {
   series->queued = true;
   queue.push_back(series);
   if (queue.size() > kQueued) {
-    log::warn("too many events wait to be written, dropped the oldest",
-              {{"object", queue.front()->regarding.key.to_string()},
-               {"reason", queue.front()->note.reason}});
+    if (dropped++ == 0)
+      log::warn("too many events wait to be written, dropping the oldest",
+                {{"object", queue.front()->regarding.key.to_string()},
+                 {"reason", queue.front()->note.reason}});
     known.erase(queue.front()->identity);
     queue.pop_front();
   }
@@ -209,11 +215,11 @@ void EventRecorder::Impl::gather(const SeriesPtr& series) {
   if (!tells_of_creation(series->note)) return enqueue(series);
   series->queued = true;
   gathered.push_back(series);
-  enqueue_gathered(gathered.size() > kQueued ? gathered.front()->first : loop.now() - kGathered);
+  enqueue_gathered(gathered.size() > kQueued ? gathered.front()->began : loop.steady() - kGathered);
 }
 
-void EventRecorder::Impl::enqueue_gathered(Time until) {
-  while (!gathered.empty() && gathered.front()->first <= until) {
+void EventRecorder::Impl::enqueue_gathered(Steady until) {
+  while (!gathered.empty() && gathered.front()->began <= until) {
     auto series = std::move(gathered.front());
     gathered.pop_front();
     series->queued = false;
@@ -221,9 +227,9 @@ void EventRecorder::Impl::enqueue_gathered(Time until) {
   }
   loop.cancel(std::exchange(gathering, 0));
   if (gathered.empty()) return;
-  const Time next = gathered.front()->first;
-  gathering = loop.after(std::min(next + kGathered - loop.now(), kGathered), [this, next] {
-    enqueue_gathered(std::max(next, loop.now() - kGathered));
+  const Steady next = gathered.front()->began;
+  gathering = loop.after(std::min(next + kGathered - loop.steady(), kGathered), [this, next] {
+    enqueue_gathered(std::max(next, loop.steady() - kGathered));
   });
 }
 
@@ -234,6 +240,8 @@ void EventRecorder::Impl::pump() {
     ++in_flight;
     scope.spawn("event", write(std::move(series)));
   }
+  if (queue.empty() && dropped > 0)
+    log::warn("events were dropped", {{"count", std::exchange(dropped, 0)}});
 }
 
 Task<void> EventRecorder::Impl::write(SeriesPtr series) {
@@ -258,7 +266,7 @@ Task<void> EventRecorder::Impl::write(SeriesPtr series) {
   }
   series->queued = false;
   --in_flight;
-  if (series->dirty && loop.now() >= series->next_write) enqueue(series);
+  if (series->dirty && loop.steady() >= series->next_write) enqueue(series);
   pump();
 }
 
@@ -275,7 +283,7 @@ Task<Result<void>> EventRecorder::Impl::send(SeriesPtr series) {
   } else {
     request.body = body_of(*series, instance);
   }
-  if (written > 1) series->next_write = loop.now() + kSeriesWritten;
+  if (written > 1) series->next_write = loop.steady() + kSeriesWritten;
   auto answer = co_await api.call(std::move(request));
   // The name is ours alone: it exists because an earlier reply was lost, and may have had less.
   const bool made_before = !answer && answer.error().code == ErrorCode::AlreadyExists;
@@ -294,7 +302,7 @@ void EventRecorder::Impl::sweep(bool all) {
   for (const auto& [identity, series] : known)
     if (series->dirty) dirty.push_back(series);
   std::erase_if(known, [&](const auto& entry) {
-    return all || loop.now() - entry.second->last > kSeriesEnds;
+    return all || loop.steady() - entry.second->heard > kSeriesEnds;
   });
   for (const auto& series : dirty) enqueue(series);
 }
@@ -303,7 +311,7 @@ Task<void> EventRecorder::Impl::run(std::stop_token stop) {
   running = true;
   pump();
   while (co_await sleep(loop, kSeriesWritten, stop)) sweep(false);
-  enqueue_gathered(loop.now());
+  enqueue_gathered(loop.steady());
   sweep(false);
   const auto farewell = loop.after(kFarewell, [this] {
     running = false;

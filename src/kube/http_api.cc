@@ -119,15 +119,15 @@ class HttpApi final : public Api {
 };
 
 Task<bool> HttpApi::wait_for_place(Resource resource, std::string method, std::stop_token stop) {
-  const Time asked = loop_.now();
+  const Steady asked = loop_.steady();
   const bool go_on = co_await limiter_.wait(std::move(resource), std::move(stop));
-  if (options_.observer) options_.observer->waited(method, loop_.now() - asked);
+  if (options_.observer) options_.observer->waited(method, loop_.steady() - asked);
   co_return go_on;
 }
 
 Task<Result<HttpResponse>> HttpApi::send_once(HttpRequest request,
                                               const HttpClient::BodySink& sink) {
-  const Time began = loop_.now();
+  const Steady began = loop_.steady();
   HttpObserver::Exchange exchange{.request_bytes = request.body.size(), .is_watch = bool(sink)};
   const std::string method = request.method;
   Result<HttpResponse> response = failed(ErrorCode::Internal, "");
@@ -138,7 +138,7 @@ Task<Result<HttpResponse>> HttpApi::send_once(HttpRequest request,
   if (options_.observer) {
     exchange.method = method;
     exchange.status = response ? response->status : 0;
-    exchange.took = loop_.now() - began;
+    exchange.took = loop_.steady() - began;
     exchange.response_bytes = response ? response->body.size() : 0;
     options_.observer->exchanged(exchange);
   }
@@ -156,7 +156,7 @@ Task<Result<HttpResponse>> HttpApi::send(HttpRequest request, Retry retry,
     request.headers.emplace_back("Impersonate-Uid", config.impersonate_uid);
   for (const auto& group : config.impersonate_groups)
     request.headers.emplace_back("Impersonate-Group", group);
-  const Time end = loop_.now() + request.timeout;
+  const Steady end = loop_.steady() + request.timeout;
   bool renewed = false;
   int retries = retry == Retry::WhenTold ? kRetries : 0;
   while (true) {
@@ -164,7 +164,7 @@ Task<Result<HttpResponse>> HttpApi::send(HttpRequest request, Retry retry,
     if (!authorization) co_return failed(std::move(authorization.error()));
     auto copy = request;
     if (request.timeout > Duration{0})
-      copy.timeout = std::max<Duration>(end - loop_.now(), kShortest);
+      copy.timeout = std::max<Duration>(end - loop_.steady(), kShortest);
     if (!authorization->empty()) copy.headers.emplace_back("Authorization", *authorization);
     auto response = co_await send_once(std::move(copy), sink);
     if (response && response->status == 401 && !std::exchange(renewed, true)) {
@@ -172,7 +172,7 @@ Task<Result<HttpResponse>> HttpApi::send(HttpRequest request, Retry retry,
       co_return response;
     }
     const auto pause = retry_pause(request.method, response);
-    const bool in_time = pause && (request.timeout <= Duration{0} || loop_.now() + *pause < end);
+    const bool in_time = pause && (request.timeout <= Duration{0} || loop_.steady() + *pause < end);
     if (!in_time || --retries < 0) co_return response;
     if (options_.observer) options_.observer->retried(request.method, response->status);
     if (!co_await sleep(loop_, *pause, request.stop)) co_return response;

@@ -9,12 +9,11 @@ RateLimiter::RateLimiter(Loop& loop, double qps, int burst)
 
 Task<bool> RateLimiter::wait(Resource resource, std::stop_token stop) {
   if (qps_ <= 0) co_return !stop.stop_requested();
-  const auto now = loop_.now();
+  const auto now = loop_.steady();
   const auto [entry, is_new] =
       buckets_.try_emplace(resource.api_version() + "/" + resource.plural, Bucket{burst_, now});
   auto& bucket = entry->second;
-  // A clock that was set back gives nothing, and takes nothing.
-  const std::chrono::duration<double> elapsed = std::max(now - bucket.at, Duration{0});
+  const std::chrono::duration<double> elapsed = now - bucket.at;
   bucket.tokens = std::min(burst_, bucket.tokens + elapsed.count() * qps_) - 1;
   bucket.at = now;
   if (bucket.tokens >= 0) co_return !stop.stop_requested();

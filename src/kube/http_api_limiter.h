@@ -22,7 +22,7 @@ class RateLimiter {
  private:
   struct Bucket {
     double tokens;  // below 0: places reserved ahead
-    Time at;
+    Steady at;
   };
 
   Loop& loop_;

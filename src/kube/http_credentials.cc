@@ -36,7 +36,7 @@ Result<void> Credentials::read_token_file() {
     header_ = "Bearer " + *text;
     have_ = true;
   }
-  read_at_ = loop_.now();
+  read_at_ = loop_.steady();
   return {};
 }
 
@@ -72,7 +72,7 @@ Task<Result<std::string>> Credentials::authorization() {
   if (config_.exec) {
     if (!have_ || (expires_ && *expires_ <= loop_.now())) ready = co_await run_plugin();
   } else if (!config_.token_file.empty()) {
-    if (!have_ || loop_.now() - read_at_ >= kTokenFileAge) ready = read_token_file();
+    if (!have_ || loop_.steady() - read_at_ >= kTokenFileAge) ready = read_token_file();
   }
   if (!ready) co_return failed(std::move(ready.error()));
   co_return header_;

@@ -33,7 +33,7 @@ class Credentials {
   const ClientConfig& config_;
   std::function<void(std::string, std::string)> on_certificate_;
   std::string header_ = {};
-  Time read_at_ = {};
+  Steady read_at_ = {};
   bool have_ = false;
   std::optional<Time> expires_ = {};
   std::string last_certificate_ = {};

@@ -130,7 +130,7 @@ class Stream final : public Transport {
       auto found = std::make_shared<std::vector<tcp::endpoint>>();
       Done resolved(loop_);
       give_up_resolving_ = [resolved] { resolved.set(asio::error::timed_out); };
-      const Time asked = loop_.now();
+      const Steady asked = loop_.steady();
       resolver_.emplace(loop_.context());
       resolver_->async_resolve(url.host, std::to_string(url.port),
                                [found, resolved](const error_code& error, auto results) {
@@ -140,7 +140,7 @@ class Stream final : public Transport {
                                });
       ec = co_await resolved;
       give_up_resolving_ = {};
-      if (target_.on_resolved) target_.on_resolved(loop_.now() - asked);
+      if (target_.on_resolved) target_.on_resolved(loop_.steady() - asked);
       endpoints = *found;
       resolver_.reset();
       if (ec)

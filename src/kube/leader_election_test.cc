@@ -154,6 +154,7 @@ TEST_F(Election, TakesOverWithinLeaseAndTwoSeconds) {
 struct FrozenLoop final : Loop {
   explicit FrozenLoop(VirtualLoop& l) : inner(l) {}
   Time now() const override { return inner.now() + frozen; }
+  Steady steady() const override { return inner.steady() + frozen; }
   void post(Callback callback) override { inner.post(std::move(callback)); }
   TimerId after(Duration delay, Callback callback) override {
     return inner.after(delay, std::move(callback));

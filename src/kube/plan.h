@@ -80,7 +80,8 @@ struct Failure {
   std::string marker = {};
   Error error = {};
   int attempts = 0;
-  Time retry_at = {};  // until then the runtime withholds the lane's writes
+  Steady retry_at = {};   // until then the runtime withholds the lane's writes
+  bool withheld = false;  // which it still does as the plan is made
 };
 using Failures = std::map<std::string, Failure, std::less<>>;  // by lane
 

@@ -111,7 +111,7 @@ class Reflector {
   Task<void> watch_on() {
     while (!stop_.stop_requested()) {
       bool heard = false;
-      const Time began = loop_.now();
+      const Steady began = loop_.steady();
       auto ended = co_await api_.watch(
           watch_request(), [&](WatchEvent event) { heard = take(event); }, stop_);
       if (stop_.stop_requested()) co_return;
@@ -122,7 +122,7 @@ class Reflector {
         co_return;
       }
       if (!ended) report("watching", ended.error());
-      const bool cut_short = !heard && loop_.now() - began < std::chrono::seconds{1};
+      const bool cut_short = !heard && loop_.steady() - began < std::chrono::seconds{1};
       if (!ended)
         co_await sleep(loop_, backoff_.next(ended.error()), stop_);
       else if (cut_short)

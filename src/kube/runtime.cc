@@ -100,7 +100,7 @@ void Runtime::Impl::trigger(Controller& controller, const ObjectKey& key) {
 // Each object starts in a turn of the loop of its own: many of them do not hold up I/O.
 void Runtime::Impl::start(const ObjectPtr& object) {
   if (!active || object->queued || object->working) return;
-  if (is_ahead(object->rest_until, loop.now(), kLongestRest)) {
+  if (object->rest_until > loop.steady()) {
     wake_at(object, object->rest_until);
     return;
   }
@@ -118,10 +118,10 @@ void Runtime::Impl::start(const ObjectPtr& object) {
   });
 }
 
-void Runtime::Impl::wake_at(const ObjectPtr& object, std::optional<Time> at) {
+void Runtime::Impl::wake_at(const ObjectPtr& object, std::optional<Steady> at) {
   loop.cancel(std::exchange(object->wake, 0));
   if (!at || !active) return;
-  object->wake = loop.after(*at - loop.now(),
+  object->wake = loop.after(*at - loop.steady(),
                             [this, life = std::weak_ptr(alive), weak = std::weak_ptr(object)] {
                               const auto woken = weak.lock();
                               if (life.expired() || !woken) return;

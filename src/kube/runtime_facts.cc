@@ -37,7 +37,7 @@ struct FactCircuit {
   int failures = 0;  // in a row
   bool probing = false;
   Duration wait = {};
-  Time next_probe = {};
+  Steady next_probe = {};
   Time failing_since = {};
   Time failed_at = {};
   Error error = {};
@@ -125,7 +125,7 @@ void FactPoller::schedule(const std::shared_ptr<ObjectFacts>& facts,
 void FactPoller::due(const std::shared_ptr<ObjectFacts>& facts, const std::shared_ptr<Poll>& poll) {
   if (stopped_) return;
   FactCircuit& circuit = *poll->circuit;
-  const Time now = loop_.now();
+  const Steady now = loop_.steady();
   if (circuit.is_open() && (circuit.probing || now < circuit.next_probe)) {
     // Before the timer: taking the news may end this poll.
     const auto wait = std::max(circuit.next_probe - now, poll->request.interval);
@@ -162,7 +162,7 @@ Task<void> FactPoller::ask(std::shared_ptr<ObjectFacts> facts, std::shared_ptr<P
       circuit->wait = std::min(circuit->wait, kLongestProbe);
       // Up to a tenth sooner, so that circuits that died together are not probed together.
       const auto sooner = static_cast<Duration::rep>(random_.next() % 100);
-      circuit->next_probe = now + circuit->wait - circuit->wait * sooner / 1000;
+      circuit->next_probe = loop_.steady() + circuit->wait - circuit->wait * sooner / 1000;
     }
   }
   poll->asking = false;
@@ -172,7 +172,7 @@ Task<void> FactPoller::ask(std::shared_ptr<ObjectFacts> facts, std::shared_ptr<P
     co_return;
   }
   const Duration next =
-      circuit->is_open() ? circuit->next_probe - now : Duration{poll->request.interval};
+      circuit->is_open() ? circuit->next_probe - loop_.steady() : Duration{poll->request.interval};
   schedule(facts, poll, next);
   take(*facts, *poll, std::move(answer), now);
 }

@@ -17,13 +17,6 @@
 
 namespace manta::kube {
 
-/// Whether `at`, which was set at most `longest` ahead, is still to come: one further ahead was set
-/// by a clock that has been put back since.
-inline bool is_ahead(Time at, Time now, Duration longest) {
-  return at > now && at - now <= longest;
-}
-constexpr Duration kLongestRest = std::chrono::seconds{1};
-
 struct Runtime::Impl {
   struct Controller;
 
@@ -36,8 +29,8 @@ struct Runtime::Impl {
     bool queued = false;   // a task is about to start
     bool working = false;  // a task runs
     Loop::TimerId wake = 0;
-    Time rest_until = {};   // its last plan was costly, or empty: not before this
-    Time next_status = {};  // its last status took its time: the next not before this
+    Steady rest_until = {};   // its last plan was costly, or empty: not before this
+    Steady next_status = {};  // its last status took its time: the next not before this
 
     ObjectRef self = {};  // as last seen, for its events
     std::int64_t generation = 0;
@@ -59,9 +52,9 @@ struct Runtime::Impl {
 
   /// What came of a plan's writes.
   struct Pass {
-    bool attempted = false;             // some write was made, well or not
-    std::optional<Time> retry_at = {};  // of what was withheld, the earliest
-    void retry(Time at) { retry_at = retry_at ? std::min(*retry_at, at) : at; }
+    bool attempted = false;               // some write was made, well or not
+    std::optional<Steady> retry_at = {};  // of what was withheld, the earliest
+    void retry(Steady at) { retry_at = retry_at ? std::min(*retry_at, at) : at; }
   };
 
   Impl(Loop& loop, Api& api, const CacheSet& caches, Outside& outside, EventRecorder& events,
@@ -72,7 +65,7 @@ struct Runtime::Impl {
   void add(ControllerSpec spec);
   void trigger(Controller& controller, const ObjectKey& key);
   void start(const ObjectPtr& object);
-  void wake_at(const ObjectPtr& object, std::optional<Time> at);
+  void wake_at(const ObjectPtr& object, std::optional<Steady> at);
   void heard(Controller& controller, const ControllerSpec::Watch& watch, const ObjectMeta* before,
              const ObjectMeta* after);
   void retry_refused(Controller& controller, const std::string& namespace_);

@@ -26,11 +26,16 @@ Duration write_backoff(int attempts, Random& random) {
   return base + base * jitter / 5000;
 }
 
-bool Lanes::is_withheld(const std::string& lane, Time now) const { return retry_at(lane) > now; }
+const Failures& Lanes::failures(Steady now) {
+  for (auto& [lane, failure] : failures_) failure.withheld = failure.retry_at > now;
+  return failures_;
+}
 
-Time Lanes::retry_at(const std::string& lane) const {
+bool Lanes::is_withheld(const std::string& lane, Steady now) const { return retry_at(lane) > now; }
+
+Steady Lanes::retry_at(const std::string& lane) const {
   const auto failure = failures_.find(lane);
-  return failure == failures_.end() ? Time{} : failure->second.retry_at;
+  return failure == failures_.end() ? Steady{} : failure->second.retry_at;
 }
 
 void Lanes::succeeded(const std::string& lane) {
@@ -38,8 +43,8 @@ void Lanes::succeeded(const std::string& lane) {
   stale_in_a_row_.erase(lane);
 }
 
-void Lanes::failed(const std::string& lane, const std::string& marker, const Error& error, Time now,
-                   Random& random) {
+void Lanes::failed(const std::string& lane, const std::string& marker, const Error& error,
+                   Steady now, Random& random) {
   Failure& failure = failures_[lane];
   failure.marker = marker;
   failure.error = error;
@@ -51,8 +56,8 @@ void Lanes::failed(const std::string& lane, const std::string& marker, const Err
   failure.retry_at = now + wait;
 }
 
-bool Lanes::stale(const std::string& lane, const std::string& marker, const Error& error, Time now,
-                  Random& random) {
+bool Lanes::stale(const std::string& lane, const std::string& marker, const Error& error,
+                  Steady now, Random& random) {
   if (++stale_in_a_row_[lane] <= kStaleAllowed) return false;
   failed(lane, marker, error, now, random);
   return true;
@@ -72,14 +77,14 @@ bool Lanes::hurry_what_quota_refused() {
   return any;
 }
 
-std::optional<Time> RepeatGuard::hold(std::uint64_t fingerprint, Time now) const {
-  Time until = not_before_;
+std::optional<Steady> RepeatGuard::hold(std::uint64_t fingerprint, Steady now) const {
+  Steady until = not_before_;
   if (const auto found = made_.find(fingerprint); found != made_.end())
     until = std::max(until, found->second.not_before);
   return until > now ? std::optional(until) : std::nullopt;
 }
 
-bool RepeatGuard::made(std::uint64_t fingerprint, Time now, Random& random) {
+bool RepeatGuard::made(std::uint64_t fingerprint, Steady now, Random& random) {
   ++passes_;
   Repeat& repeat = made_[fingerprint];
   ++repeat.times;
@@ -91,7 +96,7 @@ bool RepeatGuard::made(std::uint64_t fingerprint, Time now, Random& random) {
   return repeat.times == 6 || excess == 1;
 }
 
-void RepeatGuard::rest(Time now) {
+void RepeatGuard::rest(Steady now) {
   for (auto& [fingerprint, repeat] : made_) repeat.times = std::min(repeat.times, kRepeatsKept);
   std::erase_if(made_, [now](const auto& entry) {
     return now >= std::max(entry.second.last, entry.second.not_before) + kForgotten;

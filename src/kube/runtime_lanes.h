@@ -17,15 +17,15 @@ Duration write_backoff(int attempts, Random& random);
 
 class Lanes {
  public:
-  const Failures& failures() const { return failures_; }
+  const Failures& failures(Steady now);
 
-  bool is_withheld(const std::string& lane, Time now) const;
-  Time retry_at(const std::string& lane) const;
+  bool is_withheld(const std::string& lane, Steady now) const;
+  Steady retry_at(const std::string& lane) const;
   void succeeded(const std::string& lane);
-  void failed(const std::string& lane, const std::string& marker, const Error& error, Time now,
+  void failed(const std::string& lane, const std::string& marker, const Error& error, Steady now,
               Random& random);
   /// The write met a newer world. True: it was the third in a row, which counts as a failure.
-  bool stale(const std::string& lane, const std::string& marker, const Error& error, Time now,
+  bool stale(const std::string& lane, const std::string& marker, const Error& error, Steady now,
              Random& random);
   /// Nothing is held back any longer: what was asked for has changed.
   void hurry();
@@ -41,22 +41,22 @@ class Lanes {
 class RepeatGuard {
  public:
   /// Until when these writes (by fingerprint) must wait, if they must.
-  std::optional<Time> hold(std::uint64_t fingerprint, Time now) const;
+  std::optional<Steady> hold(std::uint64_t fingerprint, Steady now) const;
   /// They were all made. True: the first time that they are held.
-  bool made(std::uint64_t fingerprint, Time now, Random& random);
+  bool made(std::uint64_t fingerprint, Steady now, Random& random);
   /// The planner wanted nothing: it settles. What was made a moment ago is remembered all the same:
   /// somebody may undo it each time, and between making and undoing the planner is content.
-  void rest(Time now);
+  void rest(Steady now);
 
  private:
   struct Repeat {
     int times = 0;
-    Time not_before = {};
-    Time last = {};
+    Steady not_before = {};
+    Steady last = {};
   };
   std::unordered_map<std::uint64_t, Repeat> made_ = {};
-  int passes_ = 0;        // without rest
-  Time not_before_ = {};  // for whatever is wanted, once that were too many
+  int passes_ = 0;          // without rest
+  Steady not_before_ = {};  // for whatever is wanted, once that were too many
 };
 
 }  // namespace manta::kube

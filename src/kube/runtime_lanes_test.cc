@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 const Error kQuota{.code = ErrorCode::Forbidden, .message = "quota"};
-const Time kNow{seconds{1'000'000}};
+const Steady kNow{seconds{1'000'000}};
 
 TEST(WriteBackoff, DoublesFrom5MillisecondsTo1000Seconds) {
   SeededRandom random(1);
@@ -31,12 +31,14 @@ TEST(Lanes, BackOffAlone) {
   EXPECT_TRUE(lanes.is_withheld("a", kNow));
   EXPECT_FALSE(lanes.is_withheld("b", kNow));
   EXPECT_FALSE(lanes.is_withheld("a", kNow + milliseconds{7}));
-  EXPECT_EQ(lanes.failures().at("a").attempts, 1);
+  EXPECT_EQ(lanes.failures(kNow).at("a").attempts, 1);
+  EXPECT_TRUE(lanes.failures(kNow).at("a").withheld);
+  EXPECT_FALSE(lanes.failures(kNow + milliseconds{7}).at("a").withheld);
   lanes.hurry();
   EXPECT_FALSE(lanes.is_withheld("a", kNow));
-  EXPECT_EQ(lanes.failures().at("a").attempts, 1);  // still known to the planner
+  EXPECT_EQ(lanes.failures(kNow).at("a").attempts, 1);  // still known to the planner
   lanes.succeeded("a");
-  EXPECT_TRUE(lanes.failures().empty());
+  EXPECT_TRUE(lanes.failures(kNow).empty());
 }
 
 TEST(Lanes, WhatAQuotaRefusedIsTriedEachMinuteAndWhenThereIsRoom) {
@@ -71,12 +73,12 @@ TEST(Lanes, ThirdStaleViewInARowIsAFailure) {
   Lanes lanes;
   lanes.stale("a", "", kQuota, kNow, random);
   lanes.stale("a", "", kQuota, kNow, random);
-  EXPECT_TRUE(lanes.failures().empty());
+  EXPECT_TRUE(lanes.failures(kNow).empty());
   lanes.stale("a", "", kQuota, kNow, random);
-  EXPECT_EQ(lanes.failures().size(), 1u);
+  EXPECT_EQ(lanes.failures(kNow).size(), 1u);
   lanes.succeeded("a");
   lanes.stale("a", "", kQuota, kNow, random);
-  EXPECT_TRUE(lanes.failures().empty());
+  EXPECT_TRUE(lanes.failures(kNow).empty());
 }
 
 TEST(RepeatGuard, SlowsDownWhatIsMadeAgainAndAgainAndNothingElse) {
@@ -96,7 +98,7 @@ TEST(RepeatGuard, SlowsDownWhatIsMadeAgainAndAgainAndNothingElse) {
 TEST(RepeatGuard, SlowsDownWhatIsUndoneEachTimeButNotForLong) {
   SeededRandom random(1);
   RepeatGuard guard;
-  Time now = kNow;
+  Steady now = kNow;
   int made = 0;
   for (; now < kNow + std::chrono::minutes{1}; now += milliseconds{1}) {
     if (guard.hold(1, now)) continue;

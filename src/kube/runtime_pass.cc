@@ -9,6 +9,7 @@ constexpr const char* kStatusLane = "status";
 // A planner whose look_again has come to nothing by rounding must not spin.
 constexpr Duration kSoonest = std::chrono::milliseconds{10};
 constexpr Duration kCostly = std::chrono::milliseconds{1};
+constexpr Duration kLongestRest = std::chrono::seconds{1};
 constexpr Duration kBreath = std::chrono::milliseconds{5};
 // A server that is slow to take a status is not sent each step on the way to the next: a status
 // follows the one before after this many times what that one took.
@@ -75,7 +76,7 @@ Task<void> Runtime::Impl::work(ObjectPtr object) {
   const std::string& name = object->controller->spec.name;
   bool again = false;
   while (active && object->dirty) {
-    if (is_ahead(object->rest_until, loop.now(), kLongestRest)) {
+    if (object->rest_until > loop.steady()) {
       wake_at(object, object->rest_until);
       break;
     }
@@ -109,12 +110,13 @@ std::optional<Plan> Runtime::Impl::plan(Object& object) {
     }
     object.generation = meta->generation;
   }
-  const Time began = loop.now();
-  auto planned = spec.plan(object.key, {began, object.facts->values, object.lanes.failures()});
-  const Duration took = loop.now() - began;
+  const Steady began = loop.steady();
+  auto planned =
+      spec.plan(object.key, {loop.now(), object.facts->values, object.lanes.failures(began)});
+  const Duration took = loop.steady() - began;
   if (observer) observer->planned(spec.name, object.key, took);
   // An object of thousands of Pods hears of each of them; planning it takes a tenth of the time.
-  if (took >= kCostly) object.rest_until = loop.now() + std::min(9 * took, kLongestRest);
+  if (took >= kCostly) object.rest_until = loop.steady() + std::min(9 * took, kLongestRest);
   return planned;
 }
 
@@ -128,16 +130,16 @@ Task<std::optional<PassEnd>> Runtime::Impl::pass(ObjectPtr object) {
 
   bool settled = !planned->status;
   for (const auto& stage : planned->stages) settled &= stage.empty();
-  if (settled) object->guard.rest(loop.now());
+  if (settled) object->guard.rest(loop.steady());
 
   Pass made = co_await run_stages(object, std::move(planned->stages));
   if (made.attempted ||
       (planned->status && co_await write_status(object, std::move(*planned->status), made)))
     object->dirty = true;
-  if (planned->look_again) made.retry(loop.now() + std::max(*planned->look_again, kSoonest));
+  if (planned->look_again) made.retry(loop.steady() + std::max(*planned->look_again, kSoonest));
   wake_at(object, made.retry_at);
   // Nothing to do: the news that come one by one now are looked at together.
-  if (!object->dirty) object->rest_until = std::max(object->rest_until, loop.now() + kBreath);
+  if (!object->dirty) object->rest_until = std::max(object->rest_until, loop.steady() + kBreath);
   if (!object->failed_now.empty()) co_return PassEnd::Error;
   co_return made.retry_at ? PassEnd::RequeueAfter : PassEnd::Success;
 }
@@ -148,7 +150,7 @@ Task<Runtime::Impl::Pass> Runtime::Impl::run_stages(ObjectPtr object, std::vecto
     Stage due;
     bool withheld = false;
     for (auto& write : stage) {
-      if (object->lanes.is_withheld(write.lane, loop.now())) {
+      if (object->lanes.is_withheld(write.lane, loop.steady())) {
         withheld = true;
         pass.retry(object->lanes.retry_at(write.lane));
       } else {
@@ -158,14 +160,14 @@ Task<Runtime::Impl::Pass> Runtime::Impl::run_stages(ObjectPtr object, std::vecto
     if (due.empty() && withheld) break;
     if (due.empty()) continue;
     const auto fingerprint = fingerprint_of(due);
-    if (const auto until = object->guard.hold(fingerprint, loop.now())) {
+    if (const auto until = object->guard.hold(fingerprint, loop.steady())) {
       pass.retry(*until);
       break;
     }
     pass.attempted = true;
     const std::string first = describe(due.front());
     if (!co_await run_stage(object, std::move(due))) break;
-    if (object->guard.made(fingerprint, loop.now(), random))
+    if (object->guard.made(fingerprint, loop.steady(), random))
       report_unsettled(object->controller->spec, object->key, first);
     if (withheld) break;
   }
@@ -219,13 +221,13 @@ void Runtime::Impl::settle_lanes(Object& object, const Stage& stage,
         break;
       case WriteOutcome::Kind::Stale:
         // A fixed name that is somebody else's stays so: the user has to hear of it.
-        if (object.lanes.stale(write.lane, write.marker, outcomes[i].answer.error(), loop.now(),
+        if (object.lanes.stale(write.lane, write.marker, outcomes[i].answer.error(), loop.steady(),
                                random) &&
             write.failed_event)
           record(object, fill_in(*write.failed_event, outcomes[i].name, outcomes[i].answer));
         break;
       case WriteOutcome::Kind::Failed:
-        object.lanes.failed(write.lane, write.marker, outcomes[i].answer.error(), loop.now(),
+        object.lanes.failed(write.lane, write.marker, outcomes[i].answer.error(), loop.steady(),
                             random);
         break;
       case WriteOutcome::Kind::Stopped:
@@ -236,18 +238,18 @@ void Runtime::Impl::settle_lanes(Object& object, const Stage& stage,
 
 Task<bool> Runtime::Impl::write_status(ObjectPtr object, Write status, Pass& pass) {
   if (status.lane.empty()) status.lane = kStatusLane;
-  if (object->lanes.is_withheld(status.lane, loop.now())) {
+  if (object->lanes.is_withheld(status.lane, loop.steady())) {
     pass.retry(object->lanes.retry_at(status.lane));
     co_return false;
   }
-  if (is_ahead(object->next_status, loop.now(), kStatusApartAtMost)) {
+  if (object->next_status > loop.steady()) {
     pass.retry(object->next_status);
     co_return false;
   }
   Stage stage;
   stage.push_back(std::move(status));
   const auto fingerprint = fingerprint_of(stage);
-  if (const auto until = object->guard.hold(fingerprint, loop.now())) {
+  if (const auto until = object->guard.hold(fingerprint, loop.steady())) {
     pass.retry(*until);
     co_return false;
   }
@@ -257,14 +259,14 @@ Task<bool> Runtime::Impl::write_status(ObjectPtr object, Write status, Pass& pas
     return meta ? meta->resource_version : 0;
   };
   const auto before = revision();
-  const Time began = loop.now();
+  const Steady began = loop.steady();
   const bool written_well = co_await run_stage(object, std::move(stage));
   object->next_status =
-      loop.now() + std::min(kStatusApart * (loop.now() - began), kStatusApartAtMost);
+      loop.steady() + std::min(kStatusApart * (loop.steady() - began), kStatusApartAtMost);
   if (!written_well) co_return true;
   // A status that changed nothing needs no second look.
   if (revision() == before) co_return false;
-  if (object->guard.made(fingerprint, loop.now(), random))
+  if (object->guard.made(fingerprint, loop.steady(), random))
     report_unsettled(object->controller->spec, object->key, written);
   co_return true;
 }

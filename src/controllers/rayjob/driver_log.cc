@@ -62,8 +62,7 @@ bool log_is_kept(Draft& draft) {
   if (!draft.settings.job_gates.keep_log || !has_log_to_keep(draft)) return true;
   // Said by the failed write's event.
   const auto refused = draft.context.failures.find(kLane);
-  if (refused != draft.context.failures.end() && draft.now() < refused->second.retry_at)
-    return true;
+  if (refused != draft.context.failures.end() && refused->second.withheld) return true;
   auto answer = ask_job_log(draft);
   if (!answer) return false;
   if (*answer) {
