@@ -2,6 +2,7 @@
 // data, half-close, ping. Source: SPDY draft 3.1; client-go portforward.
 #pragma once
 
+#include "local/apiserver/http_session.h"
 #include "local/apiserver/websocket.h"
 
 namespace manta::local {

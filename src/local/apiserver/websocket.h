@@ -1,7 +1,7 @@
 // RFC 6455 as a server: the handshake's answer and frames.
 #pragma once
 
-#include "local/apiserver/http_session.h"
+#include "local/apiserver/http_request_reader.h"
 
 #include <optional>
 #include <string>

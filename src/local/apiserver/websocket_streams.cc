@@ -2,6 +2,7 @@
 // client libraries. Source: Kubernetes' remotecommand v4/v5, portforward v4, and KEP-4006.
 #include "fmt/format.h"
 #include "local/apiserver/field_errors.h"
+#include "local/apiserver/http_streams.h"
 #include "local/apiserver/spdy.h"
 #include "local/apiserver/websocket.h"
 
