@@ -1,44 +1,17 @@
 #include "local/node/node.h"
 
 #include "base/log.h"
-#include "kube/cache.h"
-#include "kube/events.h"
-#include "local/node/dns_message.h"
-#include "local/node/files.h"
-#include "local/node/host_setup.h"
 #include "local/node/leftovers.h"
-#include "local/node/name_server.h"
-#include "local/node/node_object.h"
-#include "local/node/outbound.h"
-#include "local/node/pod_worker.h"
-#include "local/node/service_proxy.h"
+#include "local/node/node_impl.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <set>
 
 namespace manta::local {
 
 namespace {
-
-struct PodDocument {
-  kube::ObjectMeta meta = {};
-  std::shared_ptr<const Json> document = {};
-};
-
-Result<PodDocument> project_pod(const Json& object) {
-  auto meta = kube::parse_meta(object);
-  if (!meta) return failed(meta.error());
-  return PodDocument{std::move(*meta), std::make_shared<const Json>(object)};
-}
 
 template <class V>
 std::vector<std::shared_ptr<const V>> all_of(const kube::Cache<V>& cache) {
@@ -47,56 +20,11 @@ std::vector<std::shared_ptr<const V>> all_of(const kube::Cache<V>& cache) {
 
 }  // namespace
 
-struct Node::Impl {
-  Impl(AsioLoop& l, kube::Api& a, ImageStore& images, Random& r, NodeOptions o)
-      : loop(l),
-        api(a),
-        random(r),
-        recorder(l, a, r, "kubelet", o.node_name),
-        context{l, a, images, recorder, r, std::move(o), Helpers{l}, {}},
-        pods(kube::kPods, project_pod,
-             {.field_selector = "spec.nodeName=" + context.options.node_name}),
-        services(kube::kServices, project_node_service),
-        slices(kube::kEndpointSlices, project_node_slice),
-        scope(l),
-        workers_scope(l) {}
-
-  const NodeOptions& options() const { return context.options; }
-
-  AsioLoop& loop;
-  kube::Api& api;
-  Random& random;
-  kube::EventRecorder recorder;
-  NodeContext context;
-  MachineFacts machine = {};
-  std::string marker = {};
-  Fd lock = {};
-  std::string node_uid = {};
-  std::vector<std::string> warnings = {};
-  kube::Cache<PodDocument> pods;
-  kube::Cache<NodeServiceView> services;
-  kube::Cache<NodeSliceView> slices;
-  std::unique_ptr<ServiceProxy> proxy = {};
-  std::unique_ptr<NameServer> name_server = {};
-  std::map<std::string, std::unique_ptr<PodWorker>> workers = {};  // by uid
-  Scope scope, workers_scope;
-  bool names_due = false;
-  bool stopping = false;
-
-  Result<void> prepare_host();
-  void open_way_out();
-  Task<Result<void>> register_node();
-  Task<void> keep_alive(std::stop_token stop);
-  Task<void> renew_lease();
-  void pod_changed(const kube::ObjectMeta* before, const kube::ObjectMeta* after);
-  void start_worker(std::shared_ptr<const PodSpec> spec);
-  Task<void> run_worker(PodWorker& worker);
-  Task<void> report_unusable(kube::ObjectKey key, std::string uid, std::string why);
-  void services_changed();
-  Task<void> remove_abandoned_files();
-  void update_names();
-  PodWorker* worker(const ContainerTarget& target);
-};
+Result<PodDocument> project_pod_document(const Json& object) {
+  auto meta = kube::parse_meta(object);
+  if (!meta) return failed(meta.error());
+  return PodDocument{std::move(*meta), std::make_shared<const Json>(object)};
+}
 
 Node::Node(AsioLoop& loop, kube::Api& api, ImageStore& images, Random& random, NodeOptions options)
     : impl_(std::make_unique<Impl>(loop, api, images, random, std::move(options))) {}
@@ -131,80 +59,6 @@ void Node::clean_up_leftovers(const NodeOptions& options) {
   if (const auto marker = read_marker(options); !marker.empty()) remove_leftovers(options, marker);
 }
 
-Result<void> Node::Impl::prepare_host() {
-  if (has_one_user()) context.options.rootless = true;
-  auto found = state_marker(options().state_folder, random);
-  if (!found) return failed(found.error());
-  marker = *found;
-  const auto lock_path = options().state_folder + "/lock";
-  lock = Fd(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    lock = {};  // not ours: stop() must leave the other node's things alone
-    return failed(
-        ErrorCode::AlreadyExists,
-        fmt::format("another node runs with the state folder {}", options().state_folder));
-  }
-  if (options().rootless && options().write_host_names &&
-      options().host_names_file == "/etc/hosts") {
-    if (auto own = own_hosts_file(options().state_folder + "/hosts"); !own) {
-      log::warn("this process does not know Service names", {{"error", own.error().message}});
-      context.options.write_host_names = false;
-    }
-  }
-  remove_leftovers(options(), marker);
-
-  auto executable = options().executable;
-  std::error_code error;
-  if (executable.empty())
-    executable = std::filesystem::read_symlink("/proc/self/exe", error).string();
-  context.helpers.executable = executable;
-  context.helpers.marker = marker;
-  context.cgroups = Cgroups::detect(marker);
-  record_cgroups(options().state_folder, context.cgroups.roots());
-  if (!context.cgroups.problem().empty())
-    warnings.push_back(fmt::format("CPU and memory limits are {}: {}",
-                                   context.cgroups.available() ? "partly advice" : "advice only",
-                                   context.cgroups.problem()));
-  auto network = PodNetwork::start(marker, options().pod_network);
-  if (network)
-    context.network.emplace(std::move(*network));
-  else
-    warnings.push_back(fmt::format("Pods have no network of their own (hostNetwork works): {}",
-                                   network.error().message));
-  if (context.network && !options().rootless) allow_bridge_traffic(context.network->bridge());
-  if (context.network && options().outbound) open_way_out();
-
-  machine = read_machine(options().state_folder);
-  if (options().cpu_milli > 0) machine.cpu_milli = options().cpu_milli;
-  if (options().memory > 0) machine.memory = options().memory;
-  context.facts = {machine.address, machine.cpu_milli, machine.memory};
-  for (const auto& warning : warnings) log::warn(warning);
-  return {};
-}
-
-/// Pods work without it; what is missing is a warning.
-void Node::Impl::open_way_out() {
-  const auto& network = *context.network;
-  const auto opened = open_outbound(marker, network.bridge(), network.net());
-  if (!opened) {
-    warnings.push_back(fmt::format("Pods cannot reach the internet: {}", opened.error().message));
-    return;
-  }
-  auto upstream = [servers = options().name_servers] {
-    return servers.empty() ? parse_name_servers(read_file("/etc/resolv.conf").value_or(""))
-                           : servers;
-  };
-  const auto address = format_ipv4(network.gateway());
-  auto server = NameServer::start(loop, {address, options().cluster_domain, std::move(upstream)});
-  if (server) {
-    name_server = std::move(*server);
-    context.name_server = address;
-  } else {
-    warnings.push_back(
-        fmt::format("Pods cannot resolve names of the internet: {}", server.error().message));
-  }
-}
-
 Task<Result<void>> Node::start() {
   auto& self = *impl_;
   if (auto ready = self.prepare_host(); !ready) co_return failed(ready.error());
@@ -230,8 +84,8 @@ Task<Result<void>> Node::start() {
                                               self.scope.stop_token()));
   // Containers are told of Services at their start, so those come first; a control plane that has
   // none to list must not hold Pods up for long.
-  const auto patience = self.loop.now() + std::chrono::seconds{5};
-  while (!(self.services.synced() && self.slices.synced()) && self.loop.now() < patience)
+  const auto patience = self.loop.steady() + std::chrono::seconds{5};
+  while (!(self.services.synced() && self.slices.synced()) && self.loop.steady() < patience)
     co_await sleep(self.loop, std::chrono::milliseconds{5});
   self.scope.spawn("reflect", kube::reflect(self.loop, self.api, self.pods, self.random,
                                             self.scope.stop_token()));
@@ -258,54 +112,6 @@ Task<void> Node::run(std::stop_token stop) {
   std::stop_callback on_stop(stop, [stopped] { stopped.set(true); });
   co_await stopped;
   co_await this->stop();
-}
-
-Task<Result<void>> Node::Impl::register_node() {
-  const kube::ObjectKey key{"", options().node_name};
-  auto created = co_await api.create(kube::kNodes, build_node(options(), machine));
-  if (!created && created.error().code != ErrorCode::AlreadyExists)
-    co_return failed(created.error().in(fmt::format("registering node {}", key.name)));
-  auto node = created ? std::move(created) : co_await api.get(kube::kNodes, key);
-  if (!node) co_return failed(node.error().in(fmt::format("registering node {}", key.name)));
-  node_uid = string_at(*node, {"metadata", "uid"});
-  static const Json kNone = JsonObject{};
-  const Json* previous = find(*node, {"status"});
-  Json patch = build_node(options(), machine);
-  patch.as_object().erase("spec");
-  if (auto labelled = co_await api.patch(kube::kNodes, key, kube::PatchType::Merge, patch);
-      !labelled)
-    co_return failed(labelled.error().in(fmt::format("labelling node {}", key.name)));
-  Json status = JsonObject{
-      {"status",
-       build_node_status(options(), machine, previous != nullptr ? *previous : kNone, loop.now())}};
-  auto written =
-      co_await api.patch(kube::kNodes, key, kube::PatchType::Merge, std::move(status), "status");
-  if (!written)
-    co_return failed(written.error().in(fmt::format("writing the status of node {}", key.name)));
-  co_return Result<void>{};
-}
-
-Task<void> Node::Impl::renew_lease() {
-  auto lease = build_lease(options(), node_uid, loop.now());
-  const kube::ObjectKey key{"kube-node-lease", options().node_name};
-  Json patch = JsonObject{{"spec", lease.at("spec")}};
-  auto renewed = co_await api.patch(kube::kLeases, key, kube::PatchType::Merge, std::move(patch));
-  if (!renewed && renewed.error().code == ErrorCode::NotFound)
-    renewed = co_await api.create(kube::kLeases, std::move(lease));
-  if (!renewed)
-    log::debug("the node's lease was not renewed", {{"error", renewed.error().message}});
-}
-
-/// A lease each period; the whole status every five minutes, as the kubelet does.
-Task<void> Node::Impl::keep_alive(std::stop_token stop) {
-  auto last_status = loop.now();
-  do {
-    co_await renew_lease();
-    if (loop.now() - last_status < std::chrono::minutes{5}) continue;
-    last_status = loop.now();
-    if (auto again = co_await register_node(); !again)
-      log::warn("the node's status was not written", {{"error", again.error().message}});
-  } while (co_await sleep(loop, options().lease_period, stop));
 }
 
 void Node::Impl::pod_changed(const kube::ObjectMeta* before, const kube::ObjectMeta* after) {
