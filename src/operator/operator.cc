@@ -8,11 +8,12 @@
 #include "controllers/rayjob/valid_jobs.h"
 #include "kube/cache.h"
 #include "kube/events.h"
+#include "operator/concerned.h"
 #include "operator/metrics/duration_watch.h"
 #include "operator/node_facts.h"
+#include "operator/seen.h"
 #include "operator/serve_ledger.h"
 #include "operator/service_controller.h"
-#include "operator/world.h"
 #include "ray/labels.h"
 
 #include <algorithm>

@@ -1,6 +1,8 @@
 #include "operator/service_controller.h"
 
 #include "controllers/rayservice/plan.h"
+#include "operator/concerned.h"
+#include "operator/seen.h"
 #include "ray/labels.h"
 
 namespace manta::operator_ {

@@ -1,7 +1,7 @@
-// What a RayService's planner sees of the caches, and which RayServices a change concerns.
+// What a RayService's planner sees of the caches.
 #include "controllers/rayservice/gateway_api.h"
-#include "kube/runtime.h"
-#include "operator/world.h"
+#include "operator/concerned.h"
+#include "operator/seen.h"
 #include "ray/builders/cluster_facts.h"
 #include "ray/labels.h"
 #include "ray/names.h"
@@ -11,10 +11,6 @@ namespace {
 
 using controllers::rayservice::ClusterSeen;
 using controllers::rayservice::RayServiceSeen;
-
-bool made_for_service(const kube::ObjectMeta& meta) {
-  return meta.label(ray::kLabelOriginCrd) == ray::kKindRayService;
-}
 
 ClusterSeen see_cluster(const World& world, const kube::ObjectKey& key) {
   ClusterSeen seen{.cluster = key.name.empty() ? nullptr : world.clusters.get(key)};
@@ -84,40 +80,10 @@ std::optional<RayServiceSeen> see_ray_service(const World& world, const kube::Ob
   return seen;
 }
 
-std::vector<kube::ObjectKey> services_of_cluster(const kube::ObjectMeta& cluster) {
-  if (!made_for_service(cluster)) return {};
-  return {{cluster.key.namespace_, std::string(cluster.label(ray::kLabelOriginCrName))}};
-}
-
-std::vector<kube::ObjectKey> services_of_dependent(const World& world,
-                                                   const kube::ObjectMeta& dependent) {
-  if (auto owners = kube::owner_of_kind(ray::kRayServices)(dependent); !owners.empty())
-    return owners;
-  for (const auto& key : kube::owner_of_kind(ray::kRayClusters)(dependent))
-    if (const auto cluster = world.clusters.get(key)) return services_of_cluster(cluster->meta);
-  return {};
-}
-
-std::vector<kube::ObjectKey> services_of_secret(const World& world,
-                                                const kube::ObjectMeta& secret) {
-  std::vector<kube::ObjectKey> keys;
-  for (const auto& key : world.secrets.wanted_by(secret.key))
-    if (const auto cluster = world.clusters.get(key))
-      for (auto& service : services_of_cluster(cluster->meta)) keys.push_back(std::move(service));
-  return keys;
-}
-
 bool knows_secrets(const World& world, const RayServiceSeen& seen) {
   for (const auto* cluster : {&seen.active, &seen.pending})
     if (cluster->cluster && !world.secrets.known_to(cluster->cluster->meta.key)) return false;
   return true;
-}
-
-std::vector<kube::ObjectKey> services_of_slice(const World& world, const kube::ObjectMeta& slice) {
-  const auto service =
-      world.services.get({slice.key.namespace_, std::string(slice.label(kube::kLabelServiceName))});
-  if (!service) return {};
-  return services_of_dependent(world, service->meta);
 }
 
 }  // namespace manta::operator_

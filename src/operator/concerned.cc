@@ -1,0 +1,121 @@
+#include "operator/concerned.h"
+
+#include "controllers/batchscheduler/gang.h"
+#include "controllers/raycluster/objects.h"
+#include "controllers/rayjob/seen.h"
+#include "kube/runtime.h"
+#include "ray/builders/cluster_facts.h"
+#include "ray/labels.h"
+
+namespace manta::operator_ {
+
+bool made_for_service(const kube::ObjectMeta& meta) {
+  return meta.label(ray::kLabelOriginCrd) == ray::kKindRayService;
+}
+
+std::vector<kube::ObjectKey> services_of_cluster(const kube::ObjectMeta& cluster) {
+  if (!made_for_service(cluster)) return {};
+  return {{cluster.key.namespace_, std::string(cluster.label(ray::kLabelOriginCrName))}};
+}
+
+std::vector<kube::ObjectKey> services_of_dependent(const World& world,
+                                                   const kube::ObjectMeta& dependent) {
+  if (auto owners = kube::owner_of_kind(ray::kRayServices)(dependent); !owners.empty())
+    return owners;
+  for (const auto& key : kube::owner_of_kind(ray::kRayClusters)(dependent))
+    if (const auto cluster = world.clusters.get(key)) return services_of_cluster(cluster->meta);
+  return {};
+}
+
+std::vector<kube::ObjectKey> services_of_secret(const World& world,
+                                                const kube::ObjectMeta& secret) {
+  std::vector<kube::ObjectKey> keys;
+  for (const auto& key : world.secrets.wanted_by(secret.key))
+    if (const auto cluster = world.clusters.get(key))
+      for (auto& service : services_of_cluster(cluster->meta)) keys.push_back(std::move(service));
+  return keys;
+}
+
+std::vector<kube::ObjectKey> services_of_slice(const World& world, const kube::ObjectMeta& slice) {
+  const auto service =
+      world.services.get({slice.key.namespace_, std::string(slice.label(kube::kLabelServiceName))});
+  if (!service) return {};
+  return services_of_dependent(world, service->meta);
+}
+
+std::vector<kube::ObjectKey> owners_of_gang(const World& world, const kube::Resource& owner,
+                                            const kube::ObjectMeta& pod_group) {
+  auto keys = kube::owner_of_kind(owner)(pod_group);
+  if (!keys.empty()) return keys;
+  auto name = controllers::batchscheduler::owner_of_pod_group(pod_group.key.name, world.scheduler);
+  if (!name.empty()) keys.push_back({pod_group.key.namespace_, std::move(name)});
+  return keys;
+}
+
+std::vector<kube::ObjectKey> clusters_of_secret(const World& world,
+                                                const kube::ObjectMeta& secret) {
+  return world.secrets.wanted_by(secret.key);
+}
+
+std::vector<kube::ObjectKey> jobs_of_secret(const World& world, const kube::ObjectMeta& secret) {
+  std::vector<kube::ObjectKey> keys;
+  for (const auto& key : world.secrets.wanted_by(secret.key))
+    if (const auto cluster = world.clusters.get(key))
+      for (auto& job : jobs_of_cluster(world, cluster->meta)) keys.push_back(std::move(job));
+  return keys;
+}
+
+std::vector<kube::ObjectKey> clusters_of(const kube::ObjectMeta& dependent) {
+  auto keys = kube::owner_of_kind(ray::kRayClusters)(dependent);
+  if (!keys.empty()) return keys;
+  // Services that users made in the head Service's place have its labels only.
+  if (const auto name = dependent.label(ray::kLabelCluster); !name.empty())
+    keys.push_back({dependent.key.namespace_, std::string(name)});
+  return keys;
+}
+
+std::vector<kube::ObjectKey> clusters_using_account(const World& world,
+                                                    const kube::ObjectMeta& account) {
+  std::vector<kube::ObjectKey> keys;
+  for (const auto& cluster : world.clusters.list(account.key.namespace_))
+    if (ray::autoscaling_enabled(cluster->spec) &&
+        controllers::raycluster::service_account_name(*cluster) == account.key.name)
+      keys.push_back(cluster->meta.key);
+  return keys;
+}
+
+std::vector<kube::ObjectKey> jobs_of_cluster(const World& world, const kube::ObjectMeta& cluster) {
+  if (auto owners = kube::owner_of_kind(ray::kRayJobs)(cluster); !owners.empty()) return owners;
+  std::vector<kube::ObjectKey> keys;
+  for (const auto& job : world.jobs.list(cluster.key.namespace_))
+    if (controllers::rayjob::selected_cluster(job->spec) == cluster.key.name)
+      keys.push_back(job->meta.key);
+  return keys;
+}
+
+std::vector<kube::ObjectKey> jobs_waiting_for(const World& world, const kube::ObjectMeta& pod) {
+  std::vector<kube::ObjectKey> keys;
+  for (const auto& key : kube::owner_of_kind(ray::kRayClusters)(pod))
+    if (const auto cluster = world.clusters.get(key))
+      for (auto& owner : kube::owner_of_kind(ray::kRayJobs)(cluster->meta)) {
+        const auto job = world.jobs.get(owner);
+        if (job && job->status.jobDeploymentStatus == "Initializing")
+          keys.push_back(std::move(owner));
+      }
+  return keys;
+}
+
+std::vector<kube::ObjectKey> job_of_submitter(const kube::ObjectMeta& pod) {
+  return {{pod.key.namespace_, std::string(pod.label(ray::kLabelOriginCrName))}};
+}
+
+std::vector<kube::ObjectKey> jobs_of_dependent(const World& world,
+                                               const kube::ObjectMeta& dependent) {
+  std::vector<kube::ObjectKey> keys;
+  for (const auto& key : kube::owner_of_kind(ray::kRayClusters)(dependent))
+    if (const auto cluster = world.clusters.get(key))
+      for (auto& job : jobs_of_cluster(world, cluster->meta)) keys.push_back(std::move(job));
+  return keys;
+}
+
+}  // namespace manta::operator_
