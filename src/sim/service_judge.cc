@@ -137,6 +137,7 @@ void ServiceJudge::look_at(const Json& service) {
   for (const auto* object : clusters_of(service))
     newest =
         std::max(newest, *parse_rfc3339(string_at(*object, {"metadata", "creationTimestamp"})));
+  const auto targets = targets_of(service);
   for (const auto* object : clusters_of(service)) {
     auto& cluster = clusters_[name_of(*object)];
     if (is_deleting(*object)) continue;
@@ -148,14 +149,15 @@ void ServiceJudge::look_at(const Json& service) {
     // begin anew.
     const auto since =
         std::max({cluster.unnamed.value_or(now), names_[name_of(service)].since, newest});
+    if (std::ranges::find(targets, name_of(*object)) != targets.end()) cluster.reached = now;
     if (cluster.outstays || is_deleting(service) || !cluster.unnamed ||
+        now - cluster.reached.value_or(Time{}) <= kRounding + slack_ ||
         now - since <= delay + kRounding + slack_)
       continue;
     cluster.outstays = true;
     complain(service, fmt::format("still has RayCluster {}, which nobody needs since {}",
                                   name_of(*object), format_rfc3339(*cluster.unnamed)));
   }
-  const auto targets = targets_of(service);
   const bool reached = std::ranges::any_of(targets, [&](const auto& t) { return serves(t); });
   if (reached || !any_serves || sleeps(service) || is_deleting(service)) {
     lost_.erase(name_of(service));

@@ -37,6 +37,7 @@ class ServiceJudge {
   struct Cluster {
     std::optional<Time> unnamed = {};  // since when no status names it
     std::optional<Time> served = {};   // when it did last
+    std::optional<Time> reached = {};  // when requests last went to it
     bool outstays = false;             // said once
   };
 

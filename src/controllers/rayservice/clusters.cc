@@ -2,6 +2,7 @@
 
 #include "controllers/rayservice/conditions.h"
 #include "controllers/rayservice/serve.h"
+#include "controllers/rayservice/services.h"
 #include "controllers/writes.h"
 #include "ray/builders/children.h"
 #include "ray/builders/cluster_facts.h"
@@ -97,10 +98,9 @@ Time last_write(const Draft& draft, const ray::RayCluster& cluster) {
 Time dangling_beside_active(const Draft& draft, const ray::RayCluster& cluster) {
   const auto made = cluster.meta.created;
   const auto* upgrade = ray::find_condition(draft.status.conditions, kUpgradeInProgress);
-  const auto ended = upgrade && upgrade->lastTransitionTime ? *upgrade->lastTransitionTime : made;
-  if (const auto next = next_creation(draft, made)) return std::max(ended, *next);
-  const auto& active = draft.seen.active.cluster;
-  if (ended > made || (active && active->meta.created >= made)) return std::max(ended, made);
+  const auto ended = upgrade ? upgrade->lastTransitionTime : std::nullopt;
+  if (const auto next = next_creation(draft, made)) return std::max(ended.value_or(*next), *next);
+  if (ended && (draft.seen.active.cluster || *ended > made)) return std::max(*ended, made);
   // What ended before this one was made tells nothing of it, and who came next was lost by hand.
   return last_write(draft, cluster);
 }
@@ -128,6 +128,13 @@ Time dangling_since(const Draft& draft, const ray::RayCluster& cluster) {
   if (!draft.pending_name().empty()) return dangling_in_upgrade(draft, cluster);
   if (!draft.active_name().empty()) return dangling_beside_active(draft, cluster);
   return last_write(draft, cluster);
+}
+
+// Its successor does not serve yet: nobody would answer. In steps that is so when the active
+// cluster is lost in mid-rollback.
+bool gets_requests(const Draft& draft, const std::shared_ptr<const ray::RayCluster>& cluster) {
+  if (draft.incremental) return routed(draft, {.cluster = cluster}).value_or(0) > 0;
+  return selects(draft.seen.serve_service, cluster);
 }
 
 // Made after the cluster that serves, it can only have waited its turn. RS-10
@@ -292,6 +299,7 @@ bool delete_dangling(Draft& draft) {
     if (cluster->meta.deleting) continue;
     // Stored times are whole seconds, cut off.
     const auto rounding = std::chrono::seconds{delay.count() > 0 ? 1 : 0};
+    if (!all && gets_requests(draft, cluster)) continue;
     if (!all && !never_served(draft, *cluster)) {
       const auto since = dangling_since(draft, *cluster);
       if (!draft.has_come(since + delay + rounding) && !is_idle(draft, *cluster, since)) continue;

@@ -317,6 +317,23 @@ TEST_F(DanglingTable, OnesMadeInTheSecondOfTheirSuccessorGoInTimeToo) {
   EXPECT_THAT(deleted(), ElementsAre("s-b"));
 }
 
+// Its successor was lost, and who comes next does not serve yet.
+TEST_F(DanglingTable, OneToWhichRequestsGoStays) {
+  rs.status.activeServiceStatus.rayClusterName = "s-a";
+  seen.active.cluster = there("s-a", 500);
+  there("s-old", 5000);
+  upgrade_ended(400);
+  const auto selecting = [](const char* cluster) {
+    kube::ServiceView service;
+    service.selector[std::string(ray::kLabelCluster)] = cluster;
+    return std::make_shared<kube::ServiceView>(std::move(service));
+  };
+  seen.serve_service = selecting("s-old");
+  EXPECT_THAT(deleted(), ElementsAre());
+  seen.serve_service = selecting("s-a");
+  EXPECT_THAT(deleted(), ElementsAre("s-old"));
+}
+
 // s-b was dropped for s-a before either served; no upgrade has ended since.
 struct DroppedUnserved : DanglingTable {
   DroppedUnserved() {
@@ -360,6 +377,13 @@ TEST_F(DroppedUnserved, OnesMadeBeforeALostClusterCountFromTheOneInItsPlace) {
   EXPECT_THAT(deleted(), ElementsAre());
   seen.pending.cluster = there("s-c", 11);
   EXPECT_THAT(deleted(), ElementsAre("s-b", "s-old"));
+}
+
+// Made and rolled back within a second.
+TEST_F(DroppedUnserved, OneBesideAnOlderClusterGoesAfterTheEndOfItsUpgrade) {
+  seen.active.cluster = there("s-a", 5000);
+  upgrade_ended(100);
+  EXPECT_THAT(deleted(), ElementsAre("s-b"));
 }
 
 TEST_F(DanglingTable, OfADeletedServiceAllGoAtOnce) {
