@@ -162,7 +162,8 @@ Result<ClientConfig> from_files(const ConfigSource& source, const std::vector<st
   auto kubeconfig = load_kubeconfig(files, must_exist);
   if (!kubeconfig) return failed(std::move(kubeconfig.error()));
   if (kubeconfig->get_object().empty())
-    return failed(ErrorCode::NotFound, fmt::format("{}: no such file, or no cluster, user or context in it", place));
+    return failed(ErrorCode::NotFound,
+                  fmt::format("{}: no such file, or no cluster, user or context in it", place));
   auto config = client_config_from(*kubeconfig, source.context_flag);
   if (!config) return failed(config.error().in(place));
   config->source = place;

@@ -72,8 +72,10 @@ std::function<std::vector<ObjectKey>(const ObjectMeta&)> owner_of_kind(Resource 
 std::vector<ObjectKey> itself(const ObjectMeta& meta);
 
 struct RuntimeOptions {
-  int writes_in_flight = 32;  // more are no faster, and keep other clients waiting
-  int writes_in_flight_per_object = 16;
+  // More are no faster: an API server that is busy with ours has no time for the kubelets, whose
+  // news we wait for (bench/RESULTS.md).
+  int writes_in_flight = 8;
+  int writes_in_flight_per_object = 6;
   int outside_in_flight = 64;  // External writes; facts have as many of their own
   std::string field_manager = {};
 };

@@ -1,8 +1,7 @@
 // CustomResourceDefinitions as objects: their defaults, checks and status.
 // Source: apiextensions-apiserver pkg/apis/apiextensions.
-#include "fmt/format.h"
-
 #include "base/text.h"
+#include "fmt/format.h"
 #include "local/apiserver/crd.h"
 #include "local/apiserver/json_edit.h"
 #include "local/apiserver/name_rules.h"

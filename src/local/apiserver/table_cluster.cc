@@ -1,7 +1,6 @@
 // The rows of the cluster's own objects.
-#include "fmt/format.h"
-
 #include "base/text.h"
+#include "fmt/format.h"
 #include "local/apiserver/table_cells.h"
 
 #include <algorithm>
