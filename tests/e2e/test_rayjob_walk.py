@@ -14,12 +14,10 @@ def test_the_walk_that_every_user_takes_first(up):
     walk.walk(up)
 
 
-@pytest.mark.long
 def test_shutdown_leaves_the_submitter_and_its_log(up):
     walk.shut_down_after_ten_seconds(up)
 
 
-@pytest.mark.long
 def test_deletion_rules_act_in_turn(up):
     walk.clean_up_by_rules(up)
 
