@@ -88,6 +88,8 @@ const Case kGroups[] = {
     {"NoMinAutoscaled", "enableInTreeAutoscaling: true\n" + worker("minReplicas: null"), ""},
     {"NegativeMin", worker("minReplicas: -1"), "worker group w has negative minReplicas -1"},
     {"NegativeMax", worker("maxReplicas: -2"), "worker group w has negative maxReplicas -2"},
+    {"TooManyHosts", worker("numOfHosts: 10001"),
+     "worker group w has numOfHosts 10001, which must be 10000 at most"},
     {"MinAboveMax", worker("minReplicas: 3"),
      "worker group w has minReplicas 3 greater than maxReplicas 2"},
     {"NegativeReplicasPass", worker("replicas: -4"), ""},

@@ -9,6 +9,8 @@
 namespace manta::ray {
 namespace {
 
+constexpr std::int32_t kMostHosts = 10'000;  // the largest slices there are have some thousands
+
 bool has_param(const Opt<StringMap>& params, std::string_view key) {
   return params && params->contains(key);
 }
@@ -65,6 +67,10 @@ Fault check_replicas(const WorkerGroupSpec& group, bool autoscaling) {
   if (min && max && *min > *max)
     return fmt::format("worker group {} has minReplicas {} greater than maxReplicas {}",
                        group.groupName, *min, *max);
+  // A replica is made whole or not at all, so its Pods stand in memory together.
+  if (group.numOfHosts > kMostHosts)
+    return fmt::format("worker group {} has numOfHosts {}, which must be {} at most",
+                       group.groupName, group.numOfHosts, kMostHosts);
   return {};
 }
 

@@ -218,6 +218,7 @@ kube::Stage group_writes(const RayClusterSeen& seen, const Settings& settings, T
   const WorkerBackoff counted(seen.spec(), now);
   const auto* backoff = settings.cluster_gates.worker_backoff ? &counted : nullptr;
   const bool autoscaled = ray::autoscaling_enabled(seen.spec());
+  const auto groups = static_cast<std::int64_t>(seen.spec().workerGroupSpecs.size());
   for (const auto& group : seen.spec().workerGroupSpecs) {
     const auto pods = pods_of_group(seen.pods, group.groupName);
     if (ray::is_true(group.suspend)) {
@@ -230,6 +231,7 @@ kube::Stage group_writes(const RayClusterSeen& seen, const Settings& settings, T
                                .index_replicas = settings.build.multi_host_indexing,
                                .trim_pending = settings.cluster_gates.trim_pending,
                                .replace_slices = settings.cluster_gates.replace_slices,
+                               .most_at_once = std::max<std::int64_t>(1, kPodsAPlan / groups),
                                .backoff = backoff};
     const bool replicas = group.numOfHosts > 1 && settings.build.multi_host_indexing;
     const auto decision =

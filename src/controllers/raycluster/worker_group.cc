@@ -57,7 +57,8 @@ GroupDecision decide_group(const ray::WorkerGroupSpec& group, const GroupSeen& s
   if (missing > 0) {
     std::set<std::int32_t> used;
     for (const auto& pod : running) used.insert(label_number(*pod, ray::kLabelReplicaIndex));
-    for (std::int64_t made = 0, index = 0; made < missing; ++made) {
+    const auto making = std::min(missing, seen.most_at_once);
+    for (std::int64_t made = 0, index = 0; made < making; ++made) {
       while (used.contains(static_cast<std::int32_t>(index))) ++index;
       out.create.push_back(
           {.replica_index = seen.index_replicas ? static_cast<std::int32_t>(index) : -1,

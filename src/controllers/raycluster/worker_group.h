@@ -11,12 +11,17 @@
 
 namespace manta::controllers::raycluster {
 
+/// A plan makes no more Pods than this, all groups together, but one of each: the next plan makes
+/// the next ones. A cluster of two thousand million workers costs no memory then.
+constexpr std::int64_t kPodsAPlan = 2048;
+
 struct GroupSeen {
   Pods pods = {};               // of the group, by name, those being deleted too
   bool surplus_may_go = true;   // no autoscaler owns the choice, or the operator is told to choose
   bool index_replicas = true;   // gate RayMultiHostIndexing
   bool trim_pending = false;    // gate RayClusterTrimPending, AS-04
   bool replace_slices = false;  // gate RayClusterReplaceSlices, MH-04
+  std::int64_t most_at_once = kPodsAPlan;  // of this group; of a multi-host one at least a replica
   const WorkerBackoff* backoff = nullptr;  // with gate RayClusterWorkerBackoff, RC-10
 };
 

@@ -82,6 +82,20 @@ TEST_P(DecideGroup, Row) {
 INSTANTIATE_TEST_SUITE_P(, DecideGroup, ::testing::ValuesIn(kCases),
                          [](auto& c) { return c.param.name; });
 
+// Two thousand million workers are made some hundred at a time.
+TEST(DecideGroupLaw, OnePlanMakesABoundedNumber) {
+  auto huge = group(std::numeric_limits<std::int32_t>::max());
+  huge.maxReplicas = huge.replicas;
+  EXPECT_EQ(decide_group(huge, pods({})).create.size(), static_cast<std::size_t>(kPodsAPlan));
+  auto few = pods({});
+  few.most_at_once = 3;
+  EXPECT_EQ(outcome(decide_group(huge, few)), "+0 +1 +2");
+  huge.numOfHosts = 2;
+  EXPECT_EQ(outcome(decide_replicas(huge, few)), "+0.0 +0.1");
+  huge.numOfHosts = 4;  // a replica is made whole
+  EXPECT_EQ(outcome(decide_replicas(huge, few)), "+0.0 +0.1 +0.2 +0.3");
+}
+
 TEST(DecideGroupLaw, AppliedDecisionIsSettled) {
   for (std::int32_t have = 0; have < 6; ++have)
     for (std::int32_t want = 0; want < 6; ++want) {

@@ -147,7 +147,9 @@ GroupDecision decide_replicas(const ray::WorkerGroupSpec& group, const GroupSeen
     for (const auto* there : {&valid, &held})
       for (const auto& replica : *there) used.insert(replica.index());
     std::int32_t index = 0;
-    for (std::size_t made = 0; made < wanted - taken; ++made, ++index) {
+    const auto most = std::max<std::size_t>(1, static_cast<std::size_t>(seen.most_at_once) / hosts);
+    const auto making = std::min(wanted - taken, most);
+    for (std::size_t made = 0; made < making; ++made, ++index) {
       while (used.contains(index)) ++index;
       for (std::size_t host = 0; host < hosts; ++host)
         out.create.push_back({.replica_index = index,
