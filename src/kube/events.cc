@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::size_t kQueued = 4096;
 constexpr std::size_t kSeriesKept = 4096;
+// So many different warnings of one reason about one object are told; further ones, which say it in
+// other words or of other Pods, count as repetitions. As many as client-go lets through at once.
+constexpr int kWarningsTold = 25;
 constexpr int kInFlight = 8;
 constexpr Duration kSeriesEnds = std::chrono::minutes{6};
 // How long the news of a creation wait for others like it, to be one write: the Pods of one pass.
@@ -70,6 +73,13 @@ struct Series {
 };
 using SeriesPtr = std::shared_ptr<Series>;
 
+/// The different warnings of one reason about one object.
+struct Told {
+  SeriesPtr newest = {};
+  int notes = 0;
+  Steady began = {};
+};
+
 Json repetitions_of(const Series& series) {
   const std::string time = format_rfc3339_micro(series.last);
   return JsonObject{{"count", series.count}, {"lastObservedTime", std::string_view(time)}};
@@ -110,13 +120,12 @@ bool tells_of_creation(const EventNote& note) {
   return note.type == EventType::Normal && note.action == "Create";
 }
 
-/// What events have in common that become one.
-std::string identity_of(std::string_view controller, const ObjectRef& regarding,
-                        const EventNote& note) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", controller, static_cast<int>(note.type),
+/// What all events of one reason about one object have in common.
+std::string subject_of(std::string_view controller, const ObjectRef& regarding,
+                       const EventNote& note) {
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", controller, static_cast<int>(note.type),
                      note.reason, note.action, regarding.resource.plural, regarding.key.to_string(),
-                     regarding.uid,
-                     tells_of_creation(note) ? regarding.resource_version : note.note);
+                     regarding.uid);
 }
 
 }  // namespace
@@ -132,6 +141,7 @@ struct EventRecorder::Impl {
   ~Impl() { loop.cancel(gathering); }
 
   void record(std::string_view from, const ObjectRef& regarding, EventNote note);
+  SeriesPtr series_of(const std::string& subject, const std::string& identity);
   SeriesPtr begin(std::string identity, std::string from, const ObjectRef& regarding,
                   EventNote note);
   void enqueue(const SeriesPtr& series);
@@ -156,6 +166,7 @@ struct EventRecorder::Impl {
   std::deque<SeriesPtr> queue = {};
   std::int64_t dropped = 0;  // since the queue was last empty
   std::unordered_map<std::string, SeriesPtr> known = {};
+  std::unordered_map<std::string, Told> warnings = {};  // by subject
 };
 
 void EventRecorder::Impl::record(std::string_view from, const ObjectRef& regarding,
@@ -165,16 +176,39 @@ void EventRecorder::Impl::record(std::string_view from, const ObjectRef& regardi
   note.reason = cut(std::move(note.reason), kLongestWord);
   note.action = cut(std::move(note.action), kLongestWord);
   const std::string who(from.empty() ? std::string_view(controller) : from);
-  std::string identity = identity_of(who, regarding, note);
+  const std::string subject = subject_of(who, regarding, note);
+  std::string identity =
+      subject + "\n" + (tells_of_creation(note) ? regarding.resource_version : note.note);
+  const auto series = series_of(subject, identity);
+  if (!series) {
+    const bool warning = note.type == EventType::Warning;
+    const auto first = begin(std::move(identity), who, regarding, std::move(note));
+    if (warning) {
+      Told& told = warnings.try_emplace(subject, Told{.began = first->began}).first->second;
+      ++told.notes;
+      told.newest = first;
+    }
+    return gather(first);
+  }
+  ++series->count;
+  series->last = loop.now();
+  series->heard = loop.steady();
+  series->dirty = true;
+  if (series->heard >= series->next_write) enqueue(series);
+}
+
+/// The one that this is a repetition of, or null.
+SeriesPtr EventRecorder::Impl::series_of(const std::string& subject, const std::string& identity) {
   const auto found = known.find(identity);
-  if (found == known.end() || loop.steady() - found->second->heard > kSeriesEnds)
-    return gather(begin(std::move(identity), who, regarding, std::move(note)));
-  Series& series = *found->second;
-  ++series.count;
-  series.last = loop.now();
-  series.heard = loop.steady();
-  series.dirty = true;
-  if (series.heard >= series.next_write) enqueue(found->second);
+  if (found != known.end() && loop.steady() - found->second->heard <= kSeriesEnds)
+    return found->second;
+  const auto told = warnings.find(subject);
+  if (told == warnings.end()) return nullptr;
+  if (loop.steady() - told->second.began > kSeriesEnds) {
+    warnings.erase(told);
+    return nullptr;
+  }
+  return told->second.notes >= kWarningsTold ? told->second.newest : nullptr;
 }
 
 SeriesPtr EventRecorder::Impl::begin(std::string identity, std::string from,
@@ -303,6 +337,9 @@ void EventRecorder::Impl::sweep(bool all) {
     if (series->dirty) dirty.push_back(series);
   std::erase_if(known, [&](const auto& entry) {
     return all || loop.steady() - entry.second->heard > kSeriesEnds;
+  });
+  std::erase_if(warnings, [&](const auto& entry) {
+    return all || loop.steady() - entry.second.began > kSeriesEnds;
   });
   for (const auto& series : dirty) enqueue(series);
 }

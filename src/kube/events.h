@@ -23,7 +23,7 @@ struct ObjectRef {
 /// Writes events.k8s.io/v1 Events. Those of equal type, reason, action and regarding within 6
 /// minutes are one Event with a series: of what was created, those of one resourceVersion, with the
 /// first one's note, as client-go has it (spec 02 §9); of all else those of one note, so that each
-/// cause and each Pod that went is told.
+/// cause and each Pod that went is told. Of 25 different warnings on, the last one stands for all.
 class EventRecorder {
  public:
   EventRecorder(Loop& loop, Api& api, Random& random, std::string reporting_controller,

@@ -114,6 +114,24 @@ TEST_F(Events, WhatWasNotCreatedIsToldNoteByNote) {
   EXPECT_EQ(counts, wanted);
 }
 
+TEST_F(Events, ManyWarningsOfOneReasonEndAsRepetitions) {
+  const auto warn = [&](int i) {
+    recorder.record("", about,
+                    {EventType::Warning, "FailedToCreateWorkerPod", "Create",
+                     fmt::format("cannot create Pod w-{}", i)});
+  };
+  for (int i = 0; i < 1000; ++i) warn(i);
+  loop.run_for(minutes{1});
+  ASSERT_EQ(written().size(), 25u);
+  std::int64_t told = 0;
+  for (const auto& event : written()) told += int_at(event, {"series", "count"}, 1);
+  EXPECT_EQ(told, 1000);
+  loop.run_for(minutes{7});
+  warn(1000);
+  loop.run_for(seconds{1});
+  EXPECT_EQ(written().size(), 26u);
+}
+
 TEST_F(Events, LongNotesAreCutBetweenCharacters) {
   std::string note(1022, 'x');
   record(note + "äöü");

@@ -97,7 +97,9 @@ Task<bool> LeaderElection::write(std::optional<Json> held) {
   fields["leaseDurationSeconds"] =
       std::chrono::duration_cast<std::chrono::seconds>(options_.duration).count();
   fields["renewTime"] = std::string_view(now);
-  fields["leaseTransitions"] = held && !renewal ? transitions + 1 : transitions;
+  // The field has 32 bits, and a count that is full must keep nobody from leading.
+  fields["leaseTransitions"] =
+      held && !renewal ? std::min<std::int64_t>(transitions + 1, INT32_MAX) : transitions;
   if (!renewal || !fields.contains("acquireTime")) fields["acquireTime"] = std::string_view(now);
 
   // Steady: the deadline counts from before the request, whatever happens to the wall clock.

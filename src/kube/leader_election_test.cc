@@ -81,6 +81,17 @@ TEST_F(Election, TheSecondWaitsUntilTheFirstsLeaseHasRunOut) {
   EXPECT_EQ(int_at(lease(), {"spec", "leaseTransitions"}), 1);
 }
 
+TEST_F(Election, ACountOfTransitionsThatIsFullKeepsNobodyFromLeading) {
+  auto& a = join("a");
+  loop.run_for(seconds{5});
+  api.merge_now(kLeases, kLease, JsonObject{{"spec", {{"leaseTransitions", INT32_MAX}}}});
+  a.scope.request_stop();
+  auto& b = join("b");
+  loop.run_for(minutes{1});
+  EXPECT_TRUE(b.started);
+  EXPECT_EQ(int_at(lease(), {"spec", "leaseTransitions"}), INT32_MAX);
+}
+
 TEST_F(Election, ALeaderCutOffStopsBeforeAnotherStarts) {
   auto& a = join("a");
   loop.run_for(seconds{5});

@@ -29,7 +29,8 @@ struct Runtime::Impl {
     bool queued = false;   // a task is about to start
     bool working = false;  // a task runs
     Loop::TimerId wake = 0;
-    Steady rest_until = {};   // its last plan was costly, or empty: not before this
+    Steady rest_until = {};                   // its last plan was costly, or empty: not before this
+    std::optional<Steady> silent_since = {};  // each pass since made writes, and told no status
     Steady next_status = {};  // its last status took its time: the next not before this
 
     ObjectRef self = {};  // as last seen, for its events

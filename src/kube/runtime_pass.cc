@@ -10,6 +10,8 @@ constexpr const char* kStatusLane = "status";
 constexpr Duration kSoonest = std::chrono::milliseconds{10};
 constexpr Duration kCostly = std::chrono::milliseconds{1};
 constexpr Duration kLongestRest = std::chrono::seconds{1};
+// So long an object may be written to again and again without a word in its status.
+constexpr Duration kSilence = std::chrono::seconds{10};
 constexpr Duration kBreath = std::chrono::milliseconds{5};
 // A server that is slow to take a status is not sent each step on the way to the next: a status
 // follows the one before after this many times what that one took.
@@ -121,6 +123,7 @@ std::optional<Plan> Runtime::Impl::plan(Object& object) {
 }
 
 Task<std::optional<PassEnd>> Runtime::Impl::pass(ObjectPtr object) {
+  const Steady began = loop.steady();
   auto planned = plan(*object);
   gate.planned();
   if (!planned) co_return std::nullopt;
@@ -133,8 +136,16 @@ Task<std::optional<PassEnd>> Runtime::Impl::pass(ObjectPtr object) {
   if (settled) object->guard.rest(loop.steady());
 
   Pass made = co_await run_stages(object, std::move(planned->stages));
-  if (made.attempted ||
-      (planned->status && co_await write_status(object, std::move(*planned->status), made)))
+  // Where there is always one more write to make, the status tells at times of the state before.
+  if (!made.attempted)
+    object->silent_since.reset();
+  else if (!object->silent_since)
+    object->silent_since = began;
+  const bool silent = object->silent_since && loop.steady() - *object->silent_since >= kSilence;
+  if (silent) object->silent_since.reset();
+  if (made.attempted) object->dirty = true;
+  if (planned->status && (!made.attempted || silent) &&
+      co_await write_status(object, std::move(*planned->status), made))
     object->dirty = true;
   if (planned->look_again) made.retry(loop.steady() + std::max(*planned->look_again, kSoonest));
   wake_at(object, made.retry_at);

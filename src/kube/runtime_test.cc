@@ -91,6 +91,25 @@ TEST_F(RuntimeWorld, ObjectsArePlannedWhenThereIsRoomForTheirWrites) {
   ASSERT_TRUE(run_until([&] { return api.objects(kPods).size() == 200; }));
 }
 
+TEST_F(RuntimeWorld, AStatusIsToldThoughThereIsAlwaysMoreToWrite) {
+  make_widget("w", 60);
+  api.latency = [](const Request& request) {
+    return request.verb == Verb::Create ? seconds{1} : milliseconds{1};
+  };
+  plan = [&](const ObjectKey& key, const PlanContext& context) {
+    auto made = plan_widget(key, context);
+    if (!made || made->stages.empty()) return made;
+    made->stages[0].resize(1);  // one Pod a pass, and each another
+    ensure(made->stages[0][0].body, {"metadata", "labels", "number"}) = std::to_string(pods.size());
+    return made;
+  };
+  start();
+  loop.run_for(seconds{30});
+  EXPECT_GE(ready("w"), 10);
+  ASSERT_TRUE(run_until([&] { return ready("w") == 60; }));
+  EXPECT_LE(api.count(Verb::Update, kWidgets), 8u);
+}
+
 TEST_F(RuntimeWorld, AClockThatIsPutBackHoldsUpNothing) {
   make_widget("w", 1);
   bool refuse = true;
@@ -301,8 +320,9 @@ TEST_F(RuntimeWorld, StopsWhenTheWritesInFlightHaveTheirAnswers) {
   EXPECT_FALSE(runtime.idle());
   loop.run_for(seconds{10});
   EXPECT_TRUE(runtime.idle());
-  EXPECT_EQ(api.count(Verb::Create, kPods), 16u);  // those that waited their turn were not sent
-  EXPECT_EQ(pods.size(), 16u);
+  const std::size_t in_flight = RuntimeOptions{}.writes_in_flight_per_object;
+  EXPECT_EQ(api.count(Verb::Create, kPods), in_flight);  // those that waited were not sent
+  EXPECT_EQ(pods.size(), in_flight);
 }
 
 TEST(RuntimeDeathTest, IsNotDestroyedWhileItRuns) {
