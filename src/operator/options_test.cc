@@ -204,5 +204,13 @@ TEST(Settings, EndlessPeriodsAreACentury) {
   EXPECT_EQ(settings->job_check_timeout, std::chrono::hours{24 * 365 * 100});
 }
 
+TEST(Settings, KnowTimeZones) {
+  const auto settings = make_settings({}, [](std::string_view) { return std::nullopt; });
+  ASSERT_TRUE(settings);
+  EXPECT_TRUE(settings->zones("UTC"));
+  EXPECT_TRUE(settings->zones("Local"));
+  EXPECT_FALSE(settings->zones("Nowhere/Land"));
+}
+
 }  // namespace
 }  // namespace manta::operator_

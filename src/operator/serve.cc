@@ -11,7 +11,6 @@
 #include "operator/operator.h"
 #include "operator/ray_dashboard.h"
 #include "operator/signals.h"
-#include "operator/time_zones.h"
 #include "operator/webhooks/webhook_server.h"
 
 #include <fmt/format.h>
@@ -176,8 +175,6 @@ Task<Started<>> serve(AsioLoop& loop, kube::Api& api, const RestMetrics& request
   if (auto ok = co_await check_stored_crds(loop, api, assignment, stop.get_token()); !ok)
     co_return ok;
   settings.seed = fresh_seed(random);
-  TimeZones zones(assignment.environment);
-  settings.zones = [&zones](std::string_view name) { return zones.find(name); };
 
   kube::FencedApi fenced(api, may_write);
   kube::HttpClient client(

@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "operator/gates.h"
 #include "operator/options.h"
+#include "operator/time_zones.h"
 #include "ray/labels.h"
 #include "ray/name_rules.h"
 
@@ -12,6 +13,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <memory>
 
 namespace manta::operator_ {
 namespace {
@@ -131,6 +133,9 @@ Result<controllers::Settings> make_settings(const Options& options,
   settings.job_default_deletion = std::move(*deletion);
   if (auto wait = whole_number(environment(ray::kOperatorEnvLostHeadWait)); wait && *wait >= 0)
     settings.lost_head_wait = at_most_a_century(*wait);
+  settings.zones = [zones = std::make_shared<TimeZones>(environment)](std::string_view name) {
+    return zones->find(name);
+  };
   return settings;
 }
 
