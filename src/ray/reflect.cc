@@ -47,7 +47,7 @@ class Reader {
         return read_int(*static_cast<std::int64_t*>(out), value, path);
       case TypeKind::Float:
         if (!value.is_number()) return wrong(path, value, "a number");
-        return read_float(*static_cast<float*>(out), value, path);
+        return read_float(*static_cast<float*>(out), value);
       case TypeKind::String:
         if (!value.is_string()) return wrong(path, value, "a string");
         *static_cast<std::string*>(out) = std::string(value.get_string());
@@ -121,11 +121,11 @@ class Reader {
     out = *number;
   }
 
-  void read_float(float& out, const Json& value, const std::string& path) {
-    const double number = value.to_number<double>();
-    if (std::abs(number) > static_cast<double>(std::numeric_limits<float>::max()))
-      return wrong(path, value, "a number that fits 32 bits");
-    out = static_cast<float>(number);
+  // The API server lets numbers pass that 32 bits don't hold. The largest one is as far beyond
+  // everything, and an object that cannot be read could not even be deleted.
+  void read_float(float& out, const Json& value) {
+    constexpr double kMost = std::numeric_limits<float>::max();
+    out = static_cast<float>(std::clamp(value.to_number<double>(), -kMost, kMost));
   }
 
   void read_quantity(Quantity& out, const Json& value, const std::string& path) {

@@ -361,5 +361,13 @@ TEST(ManagedBy, OnlyAbsentAndOursAreOurs) {
   EXPECT_FALSE(is_managed_by_us("kueue.x-k8s.io/multikueue"));
 }
 
+// What cannot be read could not be deleted either, and the API server takes any number.
+TEST(ParseRayJob, NumbersBeyond32BitsAreTheLargestThere) {
+  const auto job = parse_ray_job(Json{{"metadata", {{"name", "j"}, {"namespace", "n"}}},
+                                      {"spec", {{"entrypointNumGpus", 1e39}}}});
+  ASSERT_TRUE(job);
+  EXPECT_EQ(job->spec.entrypointNumGpus, std::numeric_limits<float>::max());
+}
+
 }  // namespace
 }  // namespace manta::ray

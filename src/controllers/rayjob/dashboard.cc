@@ -125,6 +125,9 @@ kube::Write stop_write(const Draft& draft, std::string_view why) {
 Result<JobInfo> parse_job_info(const Json& answer) {
   if (!answer.is_object())
     return failed(ErrorCode::Internal, "the dashboard's answer is no object");
+  if (const auto* status = find(answer, {"status"}); status && !status->is_string())
+    return failed(ErrorCode::Internal, fmt::format("the dashboard gives the job's status as {}",
+                                                   dump_json(*status).substr(0, 100)));
   return JobInfo{.status = std::string(string_at(answer, {"status"})),
                  .message = std::string(string_at(answer, {"message"})),
                  .start = epoch_millis(answer, "start_time"),

@@ -53,5 +53,11 @@ TEST(ParseJobInfo, TimesThatNoCalendarHasReadAsAbsent) {
   EXPECT_FALSE(last->end.has_value());
 }
 
+TEST(ParseJobInfo, AStatusThatIsNoStringIsNoAnswer) {
+  EXPECT_FALSE(parse_job_info(Json{{"status", 5}}));
+  EXPECT_FALSE(parse_job_info(Json{{"status", nullptr}}));
+  EXPECT_TRUE(parse_job_info(Json{{"message", "as old Rays do"}}));
+}
+
 }  // namespace
 }  // namespace manta::controllers::rayjob

@@ -1,5 +1,6 @@
 #include "controllers/rayjob/deadlines.h"
 
+#include "base/utf8.h"
 #include "controllers/rayjob/dashboard.h"
 #include "controllers/rayjob/notices.h"
 
@@ -110,6 +111,19 @@ bool transition_grace_passed(Draft& draft) {
   return true;
 }
 
+namespace {
+
+// Upstream's sentence ends without the cause.
+std::string last_failure(const Draft& draft) {
+  const auto fact = draft.context.facts.find(kJobInfoFact);
+  if (fact == draft.context.facts.end() || fact->second.answer) return {};
+  auto why = std::string_view(fact->second.answer.error().message).substr(0, 256);
+  while (!is_utf8(why)) why.remove_suffix(1);
+  return fmt::format("; the last one: {}", why);
+}
+
+}  // namespace
+
 bool status_check_timed_out(Draft& draft) {
   const auto since = draft.status.jobStatusCheckFailureStartTime;
   const auto limit = draft.settings.job_check_timeout;
@@ -122,9 +136,10 @@ bool status_check_timed_out(Draft& draft) {
     return false;
   }
   draft.fail("JobStatusCheckTimeoutExceeded",
-             fmt::format("Job status checks have been failing since {}; exceeded timeout of {}s",
+             fmt::format("Job status checks have been failing since {}; exceeded timeout of {}s{}",
                          plain_time(*since),
-                         std::chrono::duration_cast<std::chrono::seconds>(limit).count()));
+                         std::chrono::duration_cast<std::chrono::seconds>(limit).count(),
+                         last_failure(draft)));
   return true;
 }
 

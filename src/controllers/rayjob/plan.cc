@@ -120,6 +120,19 @@ void plan_valid(Draft& draft) {
   plan_status(draft);
 }
 
+// Taken by the API server and by upstream, which then waits for ever for a job that nobody submits.
+void look_at_mode(Draft& draft) {
+  const auto& mode = draft.spec().submissionMode;
+  const bool known = mode.empty() || mode == "K8sJobMode" || mode == "HTTPMode" ||
+                     mode == "InteractiveMode" || mode == "SidecarMode";
+  if (known || is_terminal_deployment(draft.status.jobDeploymentStatus))
+    return take_notice_back(draft, kUnknownMode);
+  give_notice(draft, kUnknownMode,
+              fmt::format("nobody submits the job: spec.submissionMode is {:?}, which is none of "
+                          "K8sJobMode, HTTPMode, InteractiveMode, SidecarMode",
+                          mode));
+}
+
 // Whether we have begun to look after it. Afterwards no edit makes us look away.
 bool is_adopted(const ray::RayJobStatus& status) {
   return !status.jobDeploymentStatus.empty() && status.jobDeploymentStatus != "ValidationFailed";
@@ -157,6 +170,7 @@ kube::Plan plan(const RayJobSeen& seen, const Settings& settings,
     return std::move(draft.plan);
   }
   take_notice_back(draft, kInvalidUpdate);
+  look_at_mode(draft);
   plan_valid(draft);
   return std::move(draft.plan);
 }

@@ -48,6 +48,20 @@ TEST(RayJobRetry, SecondAttemptGetsItsOwnCluster) {
   EXPECT_EQ(world.job.status.succeeded, 1);
 }
 
+TEST(RayJobMode, OneThatIsUnknownIsTold) {
+  World world;
+  world.job.spec.submissionMode = "Http";
+  EXPECT_EQ(world.look().events.at(0).reason, "UnknownSubmissionMode");
+  world.ready();
+  EXPECT_EQ(world.state(), "Running//");
+  const auto* told = ray::find_condition(world.job.status.conditions, "UnknownSubmissionMode");
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->message,
+            "nobody submits the job: spec.submissionMode is \"Http\", which is none of "
+            "K8sJobMode, HTTPMode, InteractiveMode, SidecarMode");
+  EXPECT_TRUE(world.look().events.empty());
+}
+
 TEST(RayJobValidation, InvalidSpecIsSaidAndRecoversWhenPutRight) {  // RJ-20
   World world;
   world.job.spec.ttlSecondsAfterFinished = -1;
