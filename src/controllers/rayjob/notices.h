@@ -9,8 +9,8 @@
 
 namespace manta::controllers::rayjob {
 
-inline constexpr std::string_view kNameConflict = "NameConflict";                  // RJ-09
-inline constexpr std::string_view kInvalidUpdate = "InvalidUpdate";                // RJ-21
+inline constexpr std::string_view kNameConflict = "NameConflict";    // RJ-09
+inline constexpr std::string_view kInvalidUpdate = "InvalidUpdate";  // RJ-21
 inline constexpr std::string_view kUnknownMode = "UnknownSubmissionMode";
 inline constexpr std::string_view kCleanupNotApplicable = "CleanupNotApplicable";  // RJ-12
 inline constexpr std::string_view kSubmitterTrouble = "SubmitterTrouble";
