@@ -44,15 +44,18 @@ def test_root_images_are_shared_and_writable_copies(up, tmp_path):
     root.mkdir()
     small_root(root)
     up("image", "add", "example.com/small:1", "--root", root)
-    for name in ("one", "two"):
-        up.apply(POD.replace("NAME", name).replace(
-            "COMMAND", '"read line < /etc/release; echo $line; echo mine > /etc/release; read line < /etc/release; '
-                       'echo $line"'))
-        up.wait(f"pod/{name}", ".status.phase", "Succeeded")
-        assert up.kubectl("logs", name).stdout.split() == ["small", "mine"]
-    assert (root / "etc/release").read_text() == "small\n"
-    up.kubectl("delete", "pod", "one", "two")
-    wait_for("their layers to go", lambda: not list(up.home.glob("node/pods/*")))
+    try:
+        for name in ("one", "two"):
+            up.apply(POD.replace("NAME", name).replace(
+                "COMMAND", '"read line < /etc/release; echo $line; echo mine > /etc/release; '
+                           'read line < /etc/release; echo $line"'))
+            up.wait(f"pod/{name}", ".status.phase", "Succeeded")
+            assert up.kubectl("logs", name).stdout.split() == ["small", "mine"]
+        assert (root / "etc/release").read_text() == "small\n"
+        up.kubectl("delete", "pod", "one", "two")
+        wait_for("their layers to go", lambda: not list(up.home.glob("node/pods/*")))
+    finally:
+        up("image", "rm", "example.com/small:1")  # the folder of names is shared with others
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to hide tools")
