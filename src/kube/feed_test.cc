@@ -1,19 +1,12 @@
 #include "kube/feed.h"
 
+#include "kube/views.h"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace manta::kube {
 namespace {
-
-struct View {
-  ObjectMeta meta = {};
-};
-Result<View> project(const Json& object) {
-  auto meta = parse_meta(object);
-  if (!meta) return std::unexpected(meta.error());
-  return View{std::move(*meta)};
-}
 
 Json secret(std::string_view name, int revision) {
   return *parse_json(fmt::format(
@@ -31,7 +24,7 @@ class OneFollowed : public testing::Test {
     feed.end_replace(static_cast<std::uint64_t>(revision));
   }
 
-  Cache<View> secrets{kSecrets, project, {.on_demand = true}};
+  Cache<MetaView> secrets{kSecrets, project_meta, {.on_demand = true}};
   Feed feed{secrets, {"n", "a"}};
 };
 

@@ -16,12 +16,6 @@ std::unexpected<Error> malformed(std::string_view what) {
   return failed(ErrorCode::Unavailable, fmt::format("malformed HTTP/1.1 response: {}", what));
 }
 
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 }  // namespace
 
 void Http1Parser::expect(bool is_head_request) {
