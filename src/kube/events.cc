@@ -225,7 +225,7 @@ SeriesPtr EventRecorder::Impl::begin(std::string identity, std::string from,
   while (!base.empty() && (base.back() == '.' || base.back() == '-')) base.pop_back();
   series->key = {regarding.key.namespace_.empty() ? "default" : regarding.key.namespace_,
                  base + suffix};
-  if (known.size() >= kSeriesKept) sweep(true);
+  if (std::max(known.size(), warnings.size()) >= kSeriesKept) sweep(true);
   known[std::move(identity)] = series;
   return series;
 }

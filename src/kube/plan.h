@@ -88,9 +88,9 @@ using Failures = std::map<std::string, Failure, std::less<>>;  // by lane
 struct Plan {
   std::vector<Stage> stages = {};
   /// Written when no write of the stages is to be made now (none planned, or all withheld); so a
-  /// status is about the state after the plan's own writes. Only when there were
-  /// always more writes to make for ten seconds it comes with them, about the state before. An
-  /// Update of subresource "status" with the resourceVersion that was seen.
+  /// status is about the state after the plan's own writes. Only when there have been more writes
+  /// to make for ten seconds on end, it comes after them and is about the state before. An Update
+  /// of subresource "status" with the resourceVersion that was seen.
   std::optional<Write> status = {};
   std::vector<EventNote> events = {};   // recorded when the plan is first acted on, aggregated
   std::vector<FactRequest> facts = {};  // those not named again are no longer polled
