@@ -3,10 +3,13 @@
 #include "controllers/raycluster/conditions.h"
 #include "controllers/raycluster/notes.h"
 #include "controllers/raycluster/testing.h"
+#include "controllers/raycluster/worker_group.h"
 #include "ray/spec_hash.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <map>
 
 namespace manta::controllers::raycluster {
 namespace {
@@ -200,6 +203,23 @@ TEST(ClusterPlanLaw, ASettledWorldsPlanIsEmpty) {
   EXPECT_EQ(writes(second), "");
   EXPECT_FALSE(second.status);
   EXPECT_TRUE(second.events.empty());
+}
+
+// Were each group's share a whole plan's, they would take gigabytes together.
+TEST(ClusterPlan, ManyLargeGroupsAreMadeSomePodsAtATime) {
+  auto large = cluster(300'000);
+  large.spec.workerGroupSpecs.front().maxReplicas = 300'000;
+  const auto group = large.spec.workerGroupSpecs.front();
+  for (int i = 1; i < 100; ++i) {
+    large.spec.workerGroupSpecs.push_back(group);
+    large.spec.workerGroupSpecs.back().groupName = fmt::format("g{}", i);
+  }
+  std::map<std::string, int> made;
+  for (const auto& stage : plan_of(seen(large, {head()})).stages)
+    for (const auto& write : stage)
+      if (write.lane.starts_with("group/")) ++made[write.lane];
+  EXPECT_EQ(made.size(), 100u);
+  for (const auto& [lane, pods] : made) EXPECT_EQ(pods, kPodsAPlan / 100) << lane;
 }
 
 TEST(ClusterPlan, ReadyWhenEveryPodRuns) {

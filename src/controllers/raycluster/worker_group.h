@@ -11,8 +11,8 @@
 
 namespace manta::controllers::raycluster {
 
-/// A plan makes no more Pods than this, all groups together, but one of each: the next plan makes
-/// the next ones. A cluster of two thousand million workers costs no memory then.
+/// So many Pods one plan makes at most, an equal share of each group and at least one; the next
+/// plan makes the next ones. A cluster of two thousand million workers costs no memory then.
 constexpr std::int64_t kPodsAPlan = 2048;
 
 struct GroupSeen {
