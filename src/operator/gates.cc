@@ -1,5 +1,6 @@
 #include "operator/gates.h"
 
+#include "base/text.h"
 #include "operator/flags.h"
 
 #include <fmt/format.h>
@@ -72,12 +73,7 @@ constexpr Gate kGates[] = {
     {"RayServiceSharedToken", false, Stage::Ours},
 };
 
-std::string_view trim(std::string_view text) {
-  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return text;
-}
+constexpr std::string_view kBlank = " \t\r\n";
 
 }  // namespace
 
@@ -92,14 +88,14 @@ Result<Gates> parse_gates(std::string_view text) {
   std::map<std::string, bool, std::less<>> named;
   while (!text.empty()) {
     const auto comma = text.find(',');
-    const auto item = trim(text.substr(0, comma));
+    const auto item = trim(text.substr(0, comma), kBlank);
     text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
     if (item.empty()) continue;
     const auto equals = item.find('=');
     if (equals == std::string_view::npos)
       return failed(ErrorCode::Invalid, fmt::format("missing bool value for {}", item));
-    const auto name = trim(item.substr(0, equals));
-    const auto value = trim(item.substr(equals + 1));
+    const auto name = trim(item.substr(0, equals), kBlank);
+    const auto value = trim(item.substr(equals + 1), kBlank);
     const auto on = parse_go_bool(value);
     if (!on)
       return failed(ErrorCode::Invalid,

@@ -5,7 +5,6 @@
 #include "ray/crd.h"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 #include <vector>
 

@@ -4,7 +4,6 @@
 #include "local/apiserver/table_cells.h"
 
 #include <algorithm>
-#include <cctype>
 
 namespace manta::local {
 
