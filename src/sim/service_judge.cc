@@ -83,6 +83,9 @@ std::vector<std::string> ServiceJudge::targets_of(const Json& service) const {
 
 bool ServiceJudge::serves(const std::string& cluster) const {
   const auto& head = world_.get("Pod", world_.head(cluster));
+  const auto* owner = controller_of(head);
+  // What outlives a deleted cluster for a moment is reached through no Service any more.
+  if (!owner || !world_.mirror().by_uid(string_at(*owner, {"uid"}))) return false;
   return condition_of(head, "Ready").starts_with("True") && serve_.serves(uid_of(head));
 }
 

@@ -62,24 +62,23 @@ bool shift_is_due(const Rollout& rollout, const RolloutSeen& seen) {
 }
 
 void shift_traffic(const Rollout& rollout, const RolloutSeen& seen, Shares& shares) {
-  auto active = traffic(shares.active, kAll);
-  auto pending = traffic(shares.pending, 0);
   const auto& had = rollout.shares;
+  // The active cluster has what the pending one has not: alone, it may have been written down with
+  // the part of an earlier rollout.
+  const auto pending = traffic(had.pending, 0);
+  auto active = kAll - pending;
+  // A cluster that lost its head may have less capacity than traffic: that turns nothing away.
   if (rollout.rolling_back) {
     const auto most = capacity(had.active, kAll);
     // Of one that was just told something, or has not answered, nobody knows that it serves no
     // more.
     const bool may = seen.active_serves || (!seen.pending_serves && !seen.pending_unsure);
-    if (active != most && may && shift_is_due(rollout, seen)) {
+    if (active < most && may && shift_is_due(rollout, seen))
       active = std::min({kAll, active + seen.step, most});
-      pending = kAll - active;
-    }
   } else {
     const auto most = capacity(had.pending, 0);
-    if (pending != most && seen.pending_serves && shift_is_due(rollout, seen)) {
-      pending = std::min({kAll, pending + seen.step, most});
-      active = kAll - pending;
-    }
+    if (pending < most && seen.pending_serves && shift_is_due(rollout, seen))
+      active = kAll - std::min({kAll, pending + seen.step, most});
   }
   shares.active.traffic = active;
   shares.pending.traffic = kAll - active;
@@ -91,13 +90,13 @@ void step_capacity(const Rollout& rollout, const RolloutSeen& seen, Shares& shar
   auto pending = capacity(rollout.shares.pending, 0);
   const bool crowded = active + pending > kAll;
   if (rollout.rolling_back) {
-    if (active != traffic(rollout.shares.active, 0)) return;
+    if (active > traffic(rollout.shares.active, 0)) return;
     if (crowded)
       pending = std::max(0, pending - seen.surge);
     else
       active = std::min(kAll, active + seen.surge);
   } else {
-    if (pending != traffic(rollout.shares.pending, 0)) return;
+    if (pending > traffic(rollout.shares.pending, 0)) return;
     if (crowded)
       active = std::max(0, active - seen.surge);
     else

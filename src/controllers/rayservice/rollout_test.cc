@@ -258,6 +258,14 @@ void expect_laws(const Rollout& rollout, const RolloutSeen& seen, Move move, con
   if (seen.incremental && seen.active_exists) {
     ASSERT_EQ(wanted.active.traffic.value_or(100) + wanted.pending.traffic.value_or(0), 100);
   }
+  if (seen.incremental && seen.active_exists && seen.pending_exists) {
+    const auto before = rollout.shares.pending.traffic.value_or(0);
+    if (!seen.pending_serves) {
+      ASSERT_LE(*wanted.pending.traffic, before) << "turned to what does not serve";
+    } else if (!seen.active_serves) {
+      ASSERT_GE(*wanted.pending.traffic, before) << "turned from the only cluster that serves";
+    }
+  }
   const bool drops_active = move == Promote && rollout.active;
   if (drops_active && seen.active_exists && seen.incremental) {
     ASSERT_EQ(rollout.shares.pending.traffic, 100) << "the old cluster still has traffic";

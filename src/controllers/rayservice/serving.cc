@@ -183,10 +183,11 @@ void take_over(const Draft& draft, const Sides& sides, Rollout& rollout) {
   auto& [active, pending] = rollout.shares;
   if (const auto told = told_capacity(sides.active)) active.capacity = told;
   if (const auto told = told_capacity(sides.pending)) pending.capacity = told;
-  if (!sides.active.serves && !sides.pending.serves) return;
+  // A part of the traffic is told first when somebody serves.
+  const bool anyone = sides.active.serves || sides.pending.serves;
   const auto traffic = [&](const ClusterSeen& cluster, Share& share) {
     const auto weight = routed(draft, cluster);
-    if (!weight || share.traffic == *weight) return;
+    if (!weight || share.traffic == weight || (!share.traffic && !anyone)) return;
     share.traffic = weight;
     share.moved = draft.now();
   };
