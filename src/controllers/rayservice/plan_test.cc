@@ -61,7 +61,7 @@ TEST_F(Table, TheConfigIsSentOnce) {
   EXPECT_THAT(words(make()), ElementsAre("update-serve"));
   answer(
       "s-abcde",
-      R"({"applications":{},"submitted":{"config":{"applications":[{"name":"a"}]},"head":"head-uid/0","listed":false}})");
+      R"({"applications":{},"submitted":{"config":{"applications":[{"name":"a"}]},"head":"head-uid/0","listed":false,"at":1800000000000000}})");
   EXPECT_THAT(words(make()), ElementsAre()) << "Ray takes its time";
   answer(
       "s-abcde",

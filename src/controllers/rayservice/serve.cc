@@ -16,6 +16,8 @@ namespace {
 constexpr std::chrono::seconds kPollInterval{2};
 // An answer sooner than this after a request may tell what was before it.
 constexpr std::chrono::seconds kSettle{1};
+// Ray lists what it was sent at once; what is not there by then was lost on its way.
+constexpr std::chrono::seconds kListsWithin{60};
 
 Json dashboard_request(const ClusterSeen& seen, std::string_view operation, std::string host) {
   const auto& cluster = *seen.cluster;
@@ -64,10 +66,15 @@ std::optional<Submission> parse_submission(const Json& answer) {
                     .listed = bool_at(answer, {"submitted", "listed"})};
 }
 
-// Nothing runs there though it was sent: the head has started anew without what it knew. RS-28
-bool ray_lost_it(const ClusterSeen& cluster, const ServeSeen& serve) {
+// Nothing runs there though it was sent: Serve has started anew without what it knew. RS-28
+bool is_lost(Draft& draft, const ClusterSeen& cluster, const ServeSeen& serve) {
   if (!serve.applications.empty() || !serve.submission) return false;
-  return serve.submission->listed || serve.submission->head != head_identity(cluster);
+  if (serve.submission->listed || serve.submission->head != head_identity(cluster)) return true;
+  if (application_names(serve.submission->config).empty()) return false;
+  const auto late = serve.submission->at + kListsWithin;
+  if (draft.now() >= late) return true;
+  draft.look_at(late);
+  return false;
 }
 
 // The config that the cluster runs; nothing when nobody knows.
@@ -123,8 +130,7 @@ void refuse_config(Draft& draft, const ClusterSeen& cluster, std::string why) {
 bool ensure_held(Draft& draft, const ClusterSeen& cluster, const ServeSeen& serve,
                  const ServeGoal& goal) {
   auto held = held_config(serve);
-  const bool lost = ray_lost_it(cluster, serve);
-  if (!lost) {
+  if (!serve.lost) {
     if (!goal.capacity) return true;
     if (held && serve.submission && capacity_of(*held) == *goal.capacity) return true;
     // Not sent by this process: what the status remembers was.
@@ -138,7 +144,7 @@ bool ensure_held(Draft& draft, const ClusterSeen& cluster, const ServeSeen& serv
     }
     held = std::move(*newest);
   }
-  plan_submission(draft, cluster, with_capacity(std::move(*held), goal.capacity), !lost);
+  plan_submission(draft, cluster, with_capacity(std::move(*held), goal.capacity), !serve.lost);
   return false;
 }
 
@@ -158,7 +164,7 @@ bool ensure_newest(Draft& draft, const ClusterSeen& cluster, const ServeSeen& se
   }
   auto config =
       goal.capacity ? with_capacity(std::move(*newest), goal.capacity) : std::move(*newest);
-  if (!serve.submission || ray_lost_it(cluster, serve)) {
+  if (!serve.submission || serve.lost) {
     plan_submission(draft, cluster, std::move(config), false);
     return false;
   }
@@ -235,6 +241,7 @@ ServeSeen look_at_serve(Draft& draft, const ClusterSeen& cluster) {
   serve.applications = parse_applications(answer);
   serve.deployed = parse_deployed(answer);
   serve.submission = parse_submission(answer);
+  serve.lost = is_lost(draft, cluster, serve);
   if (serve.submission && fact->second.at < serve.submission->at + kSettle) {
     serve.fresh = false;
     draft.look_at(std::max(serve.submission->at + kPollInterval, draft.now()) +

@@ -110,17 +110,25 @@ TEST_F(ServeTable, ABlankConfigIsRefusedOnceSomebodyIsServed) {
   EXPECT_EQ(sent(), "{}");
 }
 
-TEST_F(ServeTable, WhatRayHasLostIsSentAgain) {
+TEST_F(ServeTable, RS_28_WhatRayHasLostIsSentAgain) {
   ray_says("{}", kA);
   EXPECT_EQ(sent(), kA) << "it was listed before";
-  answer(
-      "s-a",
-      R"({"applications":{},"submitted":{"config":{"applications":[{"name":"a"}]},"head":"head-uid/0","listed":false}})");
+  const auto unlisted = [&](std::string_view config, std::string_view head, Duration ago) {
+    answer(
+        "s-a",
+        fmt::format(
+            R"({{"applications":{{}},"submitted":{{"config":{},"head":"{}","listed":false,"at":{}}}}})",
+            config, head, (kNow - ago).time_since_epoch().count()));
+  };
+  unlisted(kA, "head-uid/0", std::chrono::seconds{59});
   EXPECT_EQ(sent(), "") << "it takes its time";
-  answer(
-      "s-a",
-      R"({"applications":{},"submitted":{"config":{"applications":[{"name":"a"}]},"head":"earlier/0","listed":false}})");
+  unlisted(kA, "head-uid/0", std::chrono::seconds{60});
+  EXPECT_EQ(sent(), kA) << "it never came";
+  unlisted(kA, "earlier/0", std::chrono::seconds{1});
   EXPECT_EQ(sent(), kA) << "another head";
+  rs.spec.serveConfigV2 = "{applications: []}";
+  unlisted(R"({"applications":[]})", "head-uid/0", std::chrono::hours{1});
+  EXPECT_EQ(sent(), "") << "there is nothing to list";
 }
 
 // ---- what serves
