@@ -4,10 +4,12 @@
   deploy/rbac/calls.yaml         -> the rules of the Helm chart and of kustomize
   deploy/crd                     -> the operator chart's crds/
   comments of a chart's values   -> the table in that chart's README.md
+  a chart's values               -> its values.schema.json, with `# @one-of A B` and `# @any` above a value
 
   tools/gen_deploy.py            write
   tools/gen_deploy.py --check    exit 1, naming the files, when one is not what would be written
 """
+import json
 import re
 
 import yaml
@@ -119,6 +121,8 @@ def documented_values(text):
         bare = line.strip()
         if bare.startswith("# -- "):
             comment = [bare[5:]]
+        elif bare.startswith("# @"):
+            continue
         elif bare.startswith("# ") and comment:
             comment.append(bare[2:])
         elif match := re.match(r"^( *)([\w.-]+):", line):
@@ -130,6 +134,66 @@ def documented_values(text):
         else:
             comment = []
     return out
+
+
+# A schema refuses only what no template takes, or no API server and no operator afterwards: values of a chart that works
+# go on working. Keys that are not described, and whatever a template takes for unset, are always allowed.
+def unless_unset(schema):
+    return {"if": {"$ref": "#/definitions/unset"}, "else": schema}
+
+
+DEFINITIONS = {"unset": {"enum": [None, "", False, 0, [], {}]},
+               "text": unless_unset({"type": ["string", "number", "boolean"]}),
+               "integer": unless_unset({"type": ["integer", "string"], "pattern": "^[-+]?[0-9]+$"}),
+               "list": unless_unset({"type": "array"}),
+               "map": unless_unset({"type": "object"})}
+
+
+def annotations(text):
+    """{path: words} of every `# @…` comment of a values.yaml."""
+    out, path, words = {}, [], None
+    for line in text.splitlines():
+        if line.strip().startswith("# @"):
+            words = line.strip()[3:].split()
+        elif match := re.match(r"^( *)([\w.-]+):", line):
+            path = path[:len(match[1]) // 2] + [match[2]]
+            if words:
+                out[".".join(path)] = words
+            words = None
+    return out
+
+
+def value_schema(value, words):
+    """Of one value, or nothing where anything goes."""
+    if words and words[0] == "one-of":
+        return unless_unset({"enum": words[1:]})
+    if words == ["any"] or value is None or isinstance(value, bool):
+        return None  # templates ask of a switch only whether it is set
+    kinds = {int: "integer", str: "text", list: "list", dict: "map"}
+    return {"$ref": "#/definitions/" + kinds[type(value)]}
+
+
+def schema_of(values, described, words, path=()):
+    properties = {}
+    for key, value in values.items():
+        here = ".".join((*path, key))
+        if isinstance(value, dict) and here not in described:
+            properties[key] = unless_unset(schema_of(value, described, words, (*path, key)))
+        elif (schema := value_schema(value, words.get(here))) is not None:
+            properties[key] = schema
+    return {"type": "object", "properties": properties}
+
+
+def chart_schema(chart):
+    text = (chart / "values.yaml").read_text()
+    described = {path for path, _ in documented_values(text)}
+    schema = schema_of(yaml.safe_load(text), described, annotations(text))
+    if "additionalWorkerGroups" in schema["properties"]:
+        schema["properties"]["additionalWorkerGroups"] = unless_unset(
+            {"type": "object", "additionalProperties": schema["properties"]["worker"]})
+    schema = {"$schema": "http://json-schema.org/draft-07/schema#",
+              "$comment": "Written by tools/gen_deploy.py from values.yaml.", "definitions": DEFINITIONS, **schema}
+    return json.dumps(schema, indent=1) + "\n"
 
 
 def shown(value):
@@ -165,6 +229,7 @@ def wanted():
         files[OPERATOR_CHART / "crds" / crd.name] = crd.read_text()
     for chart in sorted((DEPLOY / "helm").iterdir()):
         files[chart / "README.md"] = chart_readme(chart)
+        files[chart / "values.schema.json"] = chart_schema(chart)
     return files
 
 

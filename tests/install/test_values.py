@@ -28,7 +28,9 @@ BESIDE = {
 CONTENT = {"gcsFaultTolerance.enabled": True, "featureGates": [{"name": "G", "enabled": True}],
            "containerPort": [{"name": "http", "containerPort": 9}], "env": [{"name": "A", "value": "1"}],
            "service.ports": [{"name": "http", "port": 1, "targetPort": 2}], "security": None,
-           "additionalWorkerGroups": {"g": {}}, "kubeClient.qps": 7.5}
+           "additionalWorkerGroups": {"g": {}}, "kubeClient.qps": 7.5, "image.pullPolicy": "Always",
+           "logging.stdoutEncoder": "console", "logging.fileEncoder": "console", "batchScheduler.name": "volcano",
+           "service.type": "NodePort", "head.restartPolicy": "Always", "worker.restartPolicy": "Always"}
 
 
 def load(chart):
@@ -88,3 +90,53 @@ def test_every_value_is_documented(chart):
             else:
                 yield here
     assert set(undocumented(values)) <= {"cors"}
+
+
+# --- schemas -----------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("chart, values, place", [
+    ("kuberay-operator", {"replicas": "abc"}, "replicas"),
+    ("kuberay-operator", {"replicas": 1.5}, "replicas"),
+    ("kuberay-operator", {"replicas": [1]}, "replicas"),
+    ("kuberay-operator", {"logging": {"stdoutEncoder": "xml"}}, "stdoutEncoder"),
+    ("kuberay-operator", {"batchScheduler": {"name": "slurm"}}, "batchScheduler"),
+    ("kuberay-operator", {"image": {"pullPolicy": "Sometimes"}}, "pullPolicy"),
+    ("kuberay-operator", {"image": "my/image:1"}, "image"),
+    ("kuberay-operator", {"service": {"type": "Balancer"}}, "type"),
+    ("kuberay-operator", {"tolerations": "all"}, "tolerations"),
+    ("kuberay-operator", {"nodeSelector": ["a"]}, "nodeSelector"),
+    ("kuberay-apiserver", {"replicaCount": "two"}, "replicaCount"),
+    ("ray-cluster", {"worker": {"replicas": "many"}}, "replicas"),
+    ("ray-cluster", {"additionalWorkerGroups": {"g": {"maxReplicas": "many"}}}, "maxReplicas"),
+    ("ray-cluster", {"head": {"restartPolicy": "Maybe"}}, "restartPolicy"),
+    ("ray-cluster", {"head": {"volumes": {"name": "v"}}}, "volumes"),
+])
+def test_what_cannot_work_is_refused_with_its_place(chart, values, place):
+    refused = helm_template(chart, values, check=False)
+    assert isinstance(refused, str) and "schema" in refused and place in refused
+
+
+# What the reference's templates take, and an API server after them.
+TAKEN = [("replicas", "3"), ("replicas", 0), ("replicas", None), ("replicas", ""), ("image.tag", 1.7),
+         ("image.tag", None), ("image", None), ("logging", None), ("logging.stdoutEncoder", ""),
+         ("batchScheduler", None), ("nodeSelector", None), ("nodeSelector", []), ("tolerations", {}),
+         ("tolerations", ""), ("env", [{"name": "A", "value": "1"}]), ("useKubernetesProxy", "true"),
+         ("rbacEnable", "false"), ("metrics.enabled", "true"), ("watchNamespace", ["a"]), ("unheardOf", {"a": [1]}),
+         ("image.unheardOf", 1), ("featureGates", []), ("serviceAccount.create", None), ("global", {"x": 1}),
+         ("kubeClient.qps", "75.5"), ("livenessProbe.periodSeconds", "5"), ("resources", None), ("labels", {"a": "b"})]
+
+
+@pytest.mark.parametrize("path, value", TAKEN)
+def test_what_the_reference_takes_is_taken(path, value):
+    rendered = helm_template("kuberay-operator", nested({path: value}), check=False)
+    assert not isinstance(rendered, str), rendered
+
+
+@pytest.mark.parametrize("path, value", [
+    ("worker.replicas", "2"), ("worker.replicas", -1), ("worker", None), ("worker.groupName", 7), ("head.command", None),
+    ("additionalWorkerGroups", None), ("additionalWorkerGroups.g", {"replicas": "1", "unheardOf": 1}),
+    ("head.rayStartParams", {"num-cpus": 0}), ("head.image", {"tag": 2}), ("worker.maxReplicas", 1e9),
+    ("head.restartPolicy", None), ("worker.priority", 5), ("head.unheardOf", [1])])
+def test_what_the_reference_takes_of_a_cluster_is_taken(path, value):
+    rendered = helm_template("ray-cluster", nested({path: value}), check=False)
+    assert not isinstance(rendered, str), rendered
