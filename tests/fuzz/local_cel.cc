@@ -4,6 +4,7 @@
 
 using namespace manta;
 using namespace manta::fuzz;
+using local::Patterns;
 using local::cel::Program;
 
 static std::string expression(Input& in, int depth) {
@@ -51,7 +52,8 @@ static std::string expression(Input& in, int depth) {
 }
 
 static void check(const std::string& text, Input& in) {
-  const auto program = Program::compile(text);
+  Patterns patterns;
+  const auto program = Program::compile(text, patterns);
   if (!program) return FUZZ_CHECK(!program.error().message.empty(), text);
   const auto self = in.json(3), old = in.json(3);
   const local::cel::Bindings bindings{{"self", &self}, {"oldSelf", &old}};
@@ -64,7 +66,7 @@ static void check(const std::string& text, Input& in) {
   FUZZ_CHECK(!(verdict && words), text);  // no value is both a bool and a string
 
   // Negation and double negation.
-  const auto negated = Program::compile("!(" + text + ")");
+  const auto negated = Program::compile("!(" + text + ")", patterns);
   if (verdict && negated) {
     const auto opposite = (*negated)->check(bindings);
     FUZZ_CHECK(opposite && *opposite != *verdict, text, dump_json(self));

@@ -412,6 +412,80 @@ TEST(ApiServerCrd, RuleThatCannotBeCompiledIsRefusedWithItsCrd) {
       << refused.error().message;
 }
 
+TEST(ApiServerCrd, PatternsAreGosAndTakeLinearTime) {
+  World world;
+  std::string crd(kCrd);
+  crd.replace(crd.find(R"("enum":["A","B"])"), 16, R"("pattern":"^(a+)+$")");
+  ASSERT_TRUE(world.create(kube::kCustomResourceDefinitions, crd));
+  const auto probe = [](std::string_view name, const std::string& text) {
+    return fmt::format(
+        R"({{"apiVersion":"x.io/v1","kind":"Probe","metadata":{{"name":"{}"}},"spec":{{"need":"n","enum":"{}"}}}})",
+        name, text);
+  };
+  EXPECT_TRUE(world.create(kProbes, probe("a", std::string(100'000, 'a'))));
+  EXPECT_FALSE(world.create(kProbes, probe("b", std::string(100'000, 'a') + "b")));
+}
+
+TEST(ApiServerCrd, APatternThatIsNoneIsRefusedWithItsCrd) {
+  World world;
+  std::string crd(kCrd);
+  crd.replace(crd.find(R"("enum":["A","B"])"), 16, R"x("pattern":"(?=a)")x");
+  const auto refused = world.create(kube::kCustomResourceDefinitions, crd);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(
+      refused.error().message,
+      "CustomResourceDefinition.apiextensions.k8s.io \"probes.x.io\" is invalid: "
+      "spec.validation.openAPIV3Schema.properties[spec].properties[enum].pattern: Invalid "
+      "value: \"(?=a)\": must be a valid regular expression, but isn't: error parsing regexp: "
+      "invalid or unsupported Perl syntax: `(?=`");
+}
+
+// Old items were once looked for one after the other, and so were errors said before.
+TEST(ApiServerCrd, ListsOfMapsMayBeLong) {
+  World world;
+  std::string crd(kCrd);
+  constexpr std::string_view kSet = R"("x-kubernetes-list-type":"set","items":{"type":"string"})";
+  crd.replace(
+      crd.find(kSet), kSet.size(),
+      R"("x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["n"],"items":{"type":"object",
+"required":["n"],"properties":{"n":{"type":"integer"},"v":{"type":"integer","minimum":0}}})");
+  ASSERT_TRUE(world.create(kube::kCustomResourceDefinitions, crd));
+  const auto items = [](int value) {
+    std::string list;
+    for (int i = 0; i < 30'000; ++i)
+      list += fmt::format(R"({}{{"n":{},"v":{}}})", i ? "," : "", 30'000 - i, value);
+    return list;
+  };
+  ASSERT_TRUE(world.create(
+      kProbes,
+      R"({"apiVersion":"x.io/v1","kind":"Probe","metadata":{"name":"a"},"spec":{"need":"n","set":[)" +
+          items(1) + "]}}"));
+  EXPECT_TRUE(
+      world.patch(kProbes, "a", kube::PatchType::Merge, R"({"spec":{"set":[)" + items(2) + "]}}"));
+  const auto bad =
+      world.patch(kProbes, "a", kube::PatchType::Merge, R"({"spec":{"set":[)" + items(-1) + "]}}");
+  ASSERT_FALSE(bad);
+  EXPECT_GE(bad.error().causes.size(), 30'000u);
+}
+
+TEST(ApiServerCrd, ARuleThatCostsTooMuchEndsTheJudging) {
+  World world;
+  std::string crd(kCrd);
+  crd.replace(crd.find("self == oldSelf"), 15, "[self].map(x, x + x).map(x, x + x).size() == 1");
+  ASSERT_TRUE(world.create(kube::kCustomResourceDefinitions, crd));
+  const auto made = world.create(
+      kProbes,
+      fmt::format(
+          R"({{"apiVersion":"x.io/v1","kind":"Probe","metadata":{{"name":"a"}},"spec":{{"need":"n","imm":"{}"}}}})",
+          std::string(2'900'000, 'a')));
+  ASSERT_FALSE(made);
+  EXPECT_EQ(
+      made.error().message,
+      "Probe.x.io \"a\" is invalid: spec.imm: Invalid value: \"string\": 'operation cancelled: "
+      "actual cost limit exceeded': no further validation rules will be run due to call cost "
+      "exceeds limit for rule: [self].map(x, x + x).map(x, x + x).size() == 1");
+}
+
 TEST(ApiServerCrd, DeletingTheDefinitionDeletesItsObjects) {
   World world;
   ASSERT_TRUE(world.create(kube::kCustomResourceDefinitions, kCrd));

@@ -51,13 +51,16 @@ struct Node {
   std::string second = {};  // the index variable of two-variable macros
   bool flag = false;        // optional select and index; method calls
   Value literal = {};
+  PatternPtr pattern = {};  // of a Call that matches with a literal one
   std::vector<std::unique_ptr<Node>> children = {};
 };
 
-/// `names` receives the free names used.
+/// `names` receives the free names used, `patterns` the literal patterns. Errors say which stage
+/// failed: "compilation failed: …".
 Result<std::unique_ptr<Node>> parse(std::string_view text,
-                                    std::set<std::string, std::less<>>& names);
+                                    std::set<std::string, std::less<>>& names, Patterns& patterns);
 
-Outcome evaluate(const Node& root, const Bindings& bindings);
+/// `spent`, unless null, grows by the cost.
+Outcome evaluate(const Node& root, const Bindings& bindings, std::size_t* spent = nullptr);
 
 }  // namespace manta::local::cel

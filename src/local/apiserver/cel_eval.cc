@@ -6,7 +6,10 @@
 #include "local/apiserver/cel_operators.h"
 #include "local/apiserver/cel_value.h"
 
+#include <algorithm>
 #include <limits>
+#include <optional>
+#include <tuple>
 
 namespace manta::local::cel {
 namespace {
@@ -74,9 +77,34 @@ class Evaluator {
  public:
   explicit Evaluator(const Bindings& bindings) : bindings_(bindings) {}
 
+  std::size_t cost() const { return cost_; }
+
   Outcome eval(const Node& node) {
-    // Rules are checked on every write: one must not hold the loop.
-    if (++steps_ > 200'000) return fail("operation cancelled: actual cost limit exceeded");
+    // Rules are checked on every write: one must neither hold the loop nor fill the memory.
+    if (!afford(1)) return too_costly();
+    auto value = step(node);
+    if (value && !afford(value->text.size() / kFreeText)) return too_costly();
+    return value;
+  }
+
+ private:
+  /// Texts are copied from step to step; so much of one costs nothing.
+  static constexpr std::size_t kFreeText = 128;
+  /// Patterns that are made as the rule runs: what all may take, and what making one costs.
+  static constexpr std::size_t kMadePatterns = 4u << 20, kMakingPattern = 5'000;
+
+  /// False when that is more than is left, which it stays from then on.
+  bool afford(std::size_t cost) {
+    cost_ = std::min(cost_ + cost, kMaxCost + 1);
+    return cost_ <= kMaxCost;
+  }
+  bool afford_all(const Values& values) {
+    for (const auto& value : values)
+      if (!afford(cost_of(value, kMaxCost - std::min(cost_, kMaxCost)))) return false;
+    return true;
+  }
+
+  Outcome step(const Node& node) {
     using enum Node::Kind;
     switch (node.kind) {
       case Literal:
@@ -114,7 +142,6 @@ class Evaluator {
     }
   }
 
- private:
   Outcome name(const Node& node) {
     for (auto local = locals_.rbegin(); local != locals_.rend(); ++local)
       if (local->first == node.text) return local->second;
@@ -212,12 +239,41 @@ class Evaluator {
   Outcome call(const Node& node) {
     auto arguments = all(node.children);
     if (!arguments) return failed(arguments.error());
+    const auto& subject = arguments->front();
+    if (is_pattern_function(node.text) && subject.kind == Value::Kind::String &&
+        (*arguments)[1].kind == Value::Kind::String)
+      return match(node, *arguments);
+    // How many there are is known; everything else goes over what it is given.
+    const bool counted = node.text == "size" && subject.kind != Value::Kind::String;
+    if (!counted && !afford_all(*arguments)) return too_costly();
+    if (node.text == "split" && !afford(subject.text.size())) return too_costly();
     return call_function(node.text, node.flag, *arguments);
+  }
+
+  Outcome match(const Node& node, const Values& arguments) {
+    const auto& [text, expression] = std::tie(arguments[0].text, arguments[1].text);
+    if (!afford((text.size() / 10 + 1) * (expression.size() / 4 + 1))) return too_costly();
+    if (node.pattern) return call_pattern(node.text, *node.pattern, arguments);
+    if (!patterns_) patterns_.emplace(kMadePatterns);
+    if (!afford(kMakingPattern)) return too_costly();
+    const auto pattern = patterns_->compile(expression);
+    if (!pattern) return failed(pattern.error());
+    return call_pattern(node.text, **pattern, arguments);
+  }
+
+  /// Neither is gone over, to be compared or joined.
+  static bool is_scalar(const Value& a, const Value& b) {
+    auto small = [](const Value& value) {
+      return value.kind != Value::Kind::List && value.kind != Value::Kind::Map &&
+             value.text.size() < kFreeText;
+    };
+    return small(a) && small(b);
   }
 
   Outcome binary(const Node& node) {
     auto sides = all(node.children);
     if (!sides) return failed(sides.error());
+    if (!is_scalar((*sides)[0], (*sides)[1]) && !afford_all(*sides)) return too_costly();
     return apply_operator(node.kind, (*sides)[0], (*sides)[1]);
   }
 
@@ -262,7 +318,10 @@ class Evaluator {
     if (!over) return failed(over.error());
     if (over->kind != Value::Kind::List && over->kind != Value::Kind::Map) return no_overload();
     Range made{.over = std::move(*over), .pair = !node.second.empty()};
-    if (made.is_map()) made.keys = keys_of(made.over);
+    if (made.is_map()) {
+      if (!afford(size_of(made.over))) return too_costly();
+      made.keys = keys_of(made.over);
+    }
     return made;
   }
 
@@ -316,13 +375,17 @@ class Evaluator {
 
   const Bindings& bindings_;
   Locals locals_ = {};
-  std::size_t steps_ = 0;
+  std::size_t cost_ = 0;
+  std::optional<Patterns> patterns_ = {};
 };
 
 }  // namespace
 
-Outcome evaluate(const Node& root, const Bindings& bindings) {
-  return Evaluator(bindings).eval(root);
+Outcome evaluate(const Node& root, const Bindings& bindings, std::size_t* spent) {
+  Evaluator evaluator(bindings);
+  auto value = evaluator.eval(root);
+  if (spent) *spent += evaluator.cost();
+  return value;
 }
 
 }  // namespace manta::local::cel

@@ -105,7 +105,7 @@ Outcome call_function(std::string_view name, bool method, const Values& argument
     type.text = type_name(subject);
     return type;
   }
-  if (!method && name != "matches") return convert(name, subject);
+  if (!method) return convert(name, subject);
   switch (subject.kind) {
     case Value::Kind::Optional:
       return call_optional(name, arguments);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "local/apiserver/cel_value.h"
+#include "local/apiserver/pattern.h"
 
 namespace manta::local::cel {
 
@@ -15,6 +16,9 @@ Outcome call_function(std::string_view name, bool method, const Values& argument
 // By receiver; a file each.
 Outcome convert(std::string_view function, const Value& value);
 Outcome call_string(std::string_view method, const Values& arguments);
+/// matches, find and findAll, of a text and (argument 1) the pattern.
+bool is_pattern_function(std::string_view name);
+Outcome call_pattern(std::string_view name, const Pattern& pattern, const Values& arguments);
 Outcome call_list(std::string_view method, const Values& arguments);
 
 /// Code points, for what counts characters.

@@ -10,6 +10,7 @@ Outcome join(const Value& list, std::string_view separator) {
   for (std::size_t i = 0; i < size_of(list); ++i) {
     if (i) joined += separator;
     joined += item(list, i).text;
+    if (joined.size() > kMaxText) return too_costly();
   }
   return make_string(std::move(joined));
 }

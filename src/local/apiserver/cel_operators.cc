@@ -94,6 +94,7 @@ Outcome on_integers(Node::Kind kind, const Value& a, const Value& b) {
 Outcome arithmetic(Node::Kind kind, const Value& a, const Value& b) {
   if (kind == Add && a.kind == b.kind) {
     if (a.kind == Value::Kind::String || a.kind == Value::Kind::Bytes) {
+      if (a.text.size() + b.text.size() > kMaxText) return too_costly();
       auto joined = a;
       joined.text += b.text;
       return joined;

@@ -19,10 +19,12 @@ constexpr std::array<std::string_view, 16> kReserved = {
 constexpr std::array<std::string_view, 10> kTypes = {
     "int", "uint", "double", "string", "bool", "bytes", "list", "map", "null_type", "type"};
 
+constexpr std::string_view kBadProgram = "program instantiation failed";
+
 class Parser : Cursor {
  public:
-  Parser(std::vector<Token> tokens, std::set<std::string, std::less<>>& names)
-      : Cursor(std::move(tokens)), names_(names) {}
+  Parser(std::vector<Token> tokens, std::set<std::string, std::less<>>& names, Patterns& patterns)
+      : Cursor(std::move(tokens)), names_(names), patterns_(patterns) {}
 
   Result<NodePtr> whole() {
     // 1+1+1+… nests without parentheses; every token is one level of the tree at most.
@@ -31,6 +33,8 @@ class Parser : Cursor {
     auto node = expression();
     if (!node) return node;
     if (peek().kind != Token::Kind::End) return unexpected();
+    if (!bad_pattern_.empty())
+      return failed(ErrorCode::Invalid, fmt::format("{}: {}", kBadProgram, bad_pattern_));
     return node;
   }
 
@@ -196,6 +200,7 @@ class Parser : Cursor {
                                       {"map", MapMacro},
                                       {"filter", Filter}})
       if (name.text == macro) return comprehension(std::move(receiver), name, kind);
+    const auto start = peek().at;
     auto list = arguments();
     if (!list) return failed(list.error());
     if (!is_known_function(name.text, list->size(), true)) return undeclared(name);
@@ -203,6 +208,8 @@ class Parser : Cursor {
     call->text = name.text;
     call->flag = true;
     for (auto& argument : *list) call->children.push_back(std::move(argument));
+    if (!literal_pattern(*call) && name.text == "matches")
+      return bad("invalid matches argument", start);
     return call;
   }
 
@@ -338,7 +345,23 @@ class Parser : Cursor {
     auto call = make(Node::Kind::Call);
     call->text = name.text;
     call->children = std::move(*list);
+    (void)literal_pattern(*call);
     return call;
+  }
+
+  /// Compiles the pattern that a call matches with, when it is written out. False when it is none.
+  bool literal_pattern(Node& call) {
+    if (!is_pattern_function(call.text)) return true;
+    const auto& argument = *call.children[1];
+    if (argument.kind != Node::Kind::Literal || argument.literal.kind != Value::Kind::String)
+      return true;
+    auto compiled = patterns_.compile(argument.literal.text);
+    if (!compiled) {
+      bad_pattern_ = compiled.error().message;
+      return false;
+    }
+    call.pattern = std::move(*compiled);
+    return true;
   }
 
   Result<NodePtr> has(const Token& token) {
@@ -352,6 +375,8 @@ class Parser : Cursor {
   }
 
   std::set<std::string, std::less<>>& names_;
+  Patterns& patterns_;
+  std::string bad_pattern_ = {};  // the last that is none
   int depth_ = 0;
   std::vector<std::string> bound_ = {};
 };
@@ -359,10 +384,12 @@ class Parser : Cursor {
 }  // namespace
 
 Result<std::unique_ptr<Node>> parse(std::string_view text,
-                                    std::set<std::string, std::less<>>& names) {
+                                    std::set<std::string, std::less<>>& names, Patterns& patterns) {
   auto tokens = tokens_of(text);
-  if (!tokens) return failed(tokens.error());
-  return Parser(std::move(*tokens), names).whole();
+  if (!tokens) return failed(tokens.error().in("compilation failed"));
+  auto root = Parser(std::move(*tokens), names, patterns).whole();
+  if (root || root.error().message.starts_with(kBadProgram)) return root;
+  return failed(root.error().in("compilation failed"));
 }
 
 }  // namespace manta::local::cel

@@ -2,37 +2,10 @@
 #include "fmt/format.h"
 #include "local/apiserver/cel_functions.h"
 
-#include <regex>
-
 namespace manta::local::cel {
 namespace {
 
 constexpr std::string_view kBlank = " \t\n\r\f\v";
-
-Outcome matches(const std::string& text, const std::string& pattern) {
-  try {
-    return make_bool(std::regex_search(text, std::regex(pattern, std::regex::ECMAScript)));
-  } catch (const std::regex_error& error) {
-    return fail(fmt::format("error parsing regexp: {}", error.what()));
-  }
-}
-
-/// The first match, or every one.
-Outcome find_pattern(const std::string& text, const std::string& expression, bool all) {
-  try {
-    const std::regex pattern(expression, std::regex::ECMAScript);
-    if (!all) {
-      std::smatch found;
-      return make_string(std::regex_search(text, found, pattern) ? found.str() : "");
-    }
-    Values every;
-    for (std::sregex_iterator it(text.begin(), text.end(), pattern), end; it != end; ++it)
-      every.push_back(make_string(it->str()));
-    return make_list(std::move(every));
-  } catch (const std::regex_error& error) {
-    return fail(error.what());
-  }
-}
 
 std::string lower_ascii(std::string text) {
   for (auto& c : text)
@@ -70,20 +43,21 @@ Values split_parts(const std::string& text, const std::string& separator, std::i
   return parts;
 }
 
-/// The first `limit` occurrences; all when negative.
-std::string replaced(const std::string& text, const std::string& from, const std::string& to,
-                     std::int64_t limit) {
+/// The first `limit` occurrences; all when negative. Nothing when the text would be too long.
+std::optional<std::string> replaced(const std::string& text, const std::string& from,
+                                    const std::string& to, std::int64_t limit) {
   if (from.empty()) return text;
   std::string made;
   std::size_t at = 0;
   while (limit != 0) {
     const auto found = text.find(from, at);
     if (found == text.npos) break;
-    made += text.substr(at, found - at) + to;
+    made.append(text, at, found - at).append(to);
+    if (made.size() > kMaxText) return std::nullopt;
     at = found + from.size();
     --limit;
   }
-  return made + text.substr(at);
+  return made.append(text, at);
 }
 
 Outcome char_at(const std::string& text, std::int64_t at) {
@@ -134,14 +108,14 @@ Outcome call_string(std::string_view method, const Values& arguments) {
   if (method == "startsWith") return make_bool(own.starts_with(text(1)));
   if (method == "endsWith") return make_bool(own.ends_with(text(1)));
   if (method == "contains") return make_bool(own.find(text(1)) != own.npos);
-  if (method == "matches") return matches(own, text(1));
-  if (method == "find") return find_pattern(own, text(1), false);
-  if (method == "findAll") return find_pattern(own, text(1), true);
   if (method == "lowerAscii") return make_string(lower_ascii(own));
   if (method == "upperAscii") return make_string(upper_ascii(own));
   if (method == "trim") return make_string(trimmed(own));
   if (method == "split") return make_list(split_parts(own, text(1), limit(2)));
-  if (method == "replace") return make_string(replaced(own, text(1), text(2), limit(3)));
+  if (method == "replace") {
+    auto made = replaced(own, text(1), text(2), limit(3));
+    return made ? make_string(std::move(*made)) : Outcome(too_costly());
+  }
   if (method == "indexOf") return index_at(own, own.find(text(1)));
   if (method == "lastIndexOf") return index_at(own, own.rfind(text(1)));
   if (method == "charAt") return char_at(own, arguments[1].integer);
@@ -149,6 +123,22 @@ Outcome call_string(std::string_view method, const Values& arguments) {
     return substring(own, arguments[1].integer,
                      arguments.size() > 2 ? std::optional(arguments[2].integer) : std::nullopt);
   return no_overload();
+}
+
+bool is_pattern_function(std::string_view name) {
+  return name == "matches" || name == "find" || name == "findAll";
+}
+
+Outcome call_pattern(std::string_view name, const Pattern& pattern, const Values& arguments) {
+  const auto& text = arguments[0].text;
+  if (name == "matches") return make_bool(pattern.found_in(text));
+  const auto limit = name == "find" ? 1 : arguments.size() > 2 ? arguments[2].integer : -1;
+  const auto found = pattern.find_in(text, limit);
+  if (!found) return too_costly();
+  if (name == "find") return make_string(found->empty() ? "" : std::string(found->front()));
+  Values every;
+  for (const auto part : *found) every.push_back(make_string(std::string(part)));
+  return make_list(std::move(every));
 }
 
 }  // namespace manta::local::cel

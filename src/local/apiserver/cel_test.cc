@@ -5,6 +5,11 @@
 namespace manta::local::cel {
 namespace {
 
+Result<std::shared_ptr<const Program>> compile(std::string_view rule) {
+  Patterns patterns;
+  return Program::compile(rule, patterns);
+}
+
 struct Case {
   const char* name;
   const char* rule;
@@ -41,12 +46,21 @@ const Case kCases[] = {
     {"Overflow", "self + 1 > 0", "9223372036854775807", "integer overflow"},
     {"WrongTypes", "self > 'a'", "1", "no such overload"},
     {"EscapedName", "self.foo__dot__bar == 1", R"({"foo.bar":1})", "true"},
+    {"MatchesAsGoDoes", "self.matches('^(?<n>\\\\pL+)\\\\z')", R"("añb")", "true"},
+    {"MatchesInLinearTime", "self.matches('^(a+)+$')",
+     R"("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab")", "false"},
+    {"MatchesAsAFunction", "matches(self, 'b$')", R"("ab")", "true"},
+    {"PatternMadeInTheRule", "'x'.matches(self)", R"("(")",
+     "error parsing regexp: missing closing ): `(`"},
+    {"Find", "self.find('[0-9]+') == '12'", R"("a12b3")", "true"},
+    {"FindAllLeavesOutNothingBehindAMatch", "self.findAll('a*') == ['aa', '']", R"("aab")", "true"},
+    {"FindAllUpToALimit", "self.findAll('.', 2) == ['ä', 'b']", R"("äbc")", "true"},
     {"NotABool", "self.a", R"({"a":1})", "the rule gives no bool"},
 };
 
 class Cel : public testing::TestWithParam<Case> {};
 TEST_P(Cel, Row) {
-  auto program = Program::compile(GetParam().rule);
+  auto program = compile(GetParam().rule);
   ASSERT_TRUE(program) << program.error().message;
   const auto self = *parse_json(GetParam().self);
   auto verdict = (*program)->check({{"self", &self}});
@@ -58,30 +72,69 @@ INSTANTIATE_TEST_SUITE_P(, Cel, testing::ValuesIn(kCases),
 TEST(CelCompile, RefusesWhatItDoesNotKnow) {
   for (const auto* text : {"", "self ==", "frobnicate(self)", "self.frob()", "other > 1",
                            "self && (", "'abc", "has(self)", "a.b(c)", "1 ? 2"})
-    EXPECT_FALSE(Program::compile(text)) << text;
+    EXPECT_FALSE(compile(text)) << text;
 }
 
 TEST(CelCompile, RefusesDeepNestingInsteadOfOverflowing) {
-  EXPECT_FALSE(Program::compile(std::string(10'000, '(') + "1" + std::string(10'000, ')')));
-  EXPECT_FALSE(Program::compile(std::string(10'000, '!') + "true"));
+  EXPECT_FALSE(compile(std::string(10'000, '(') + "1" + std::string(10'000, ')')));
+  EXPECT_FALSE(compile(std::string(10'000, '!') + "true"));
 }
 
 TEST(CelCompile, KnowsWhetherTheOldValueIsUsed) {
-  EXPECT_TRUE((*Program::compile("self == oldSelf"))->mentions("oldSelf"));
-  EXPECT_FALSE((*Program::compile("self.oldSelf == 1"))->mentions("oldSelf"));
+  EXPECT_TRUE((*compile("self == oldSelf"))->mentions("oldSelf"));
+  EXPECT_FALSE((*compile("self.oldSelf == 1"))->mentions("oldSelf"));
 }
 
-}  // namespace
+TEST(CelCompile, RefusesLiteralPatternsThatAreNone) {
+  EXPECT_EQ(compile("self.a.matches('(')").error().message,
+            "compilation failed: ERROR: <input>:1:16: invalid matches argument");
+  EXPECT_EQ(compile("self.find('[') == ''").error().message,
+            "program instantiation failed: error parsing regexp: missing closing ]: `[`");
+}
+
+TEST(CelCost, NoRuleMakesMoreThanItMay) {
+  std::string doubled = "['aaaaaaaaaaaaaaaa']";
+  for (int i = 0; i < 60; ++i) doubled += ".map(x, x + x)";
+  const Json long_text(std::string(1'000'000, 'a'));
+  JsonArray many(5'000, Json("a"));
+  const Json self(JsonObject{{"s", long_text}, {"l", many}});
+  for (const auto& rule :
+       {doubled + ".size() == 1", std::string("self.s.replace('a', self.s) == ''"),
+        std::string("self.l.join(self.s) == ''"), std::string("self.l.map(x, self.s).size() == 1"),
+        std::string("self.l.all(x, self == self)"),
+        std::string("self.l.all(x, !(self.s in self.l))"),
+        std::string("self.s.split('').size() == 1"),
+        std::string("self.l.all(x, !self.s.contains('b'))"),
+        std::string("self.l.all(x, !self.s.matches(x + '$.'))"),
+        std::string("self.s.findAll('a|a.*b').size() == 1")}) {
+    const auto program = compile(rule);
+    ASSERT_TRUE(program) << program.error().message;
+    const auto verdict = (*program)->check({{"self", &self}});
+    EXPECT_TRUE(!verdict && verdict.error().message == kTooCostly) << rule;
+  }
+}
+
+TEST(CelCost, IsWhatWasSpent) {
+  JsonArray many(5'000, Json("a"));
+  const Json self(many);
+  std::size_t spent = 0;
+  EXPECT_TRUE(
+      (*compile("self.all(x, x == 'a')"))->check({{"self", &self}}, &spent).value_or(false));
+  EXPECT_GT(spent, 10'000u);
+  EXPECT_LT(spent, 50'000u);
+}
+
 TEST(CelCompile, LongChainsEndBeforeTheStackDoes) {
   const auto chain = [](std::size_t links) {
     std::string text = "1";
     for (std::size_t i = 0; i < links; ++i) text += "+1";
     return text + " > 0";
   };
-  const auto long_one = Program::compile(chain(900));
+  const auto long_one = compile(chain(900));
   ASSERT_TRUE(long_one.has_value()) << long_one.error().message;
   EXPECT_TRUE((*long_one)->check({}).value_or(false));
-  EXPECT_FALSE(Program::compile(chain(100'000)).has_value());
+  EXPECT_FALSE(compile(chain(100'000)).has_value());
 }
 
+}  // namespace
 }  // namespace manta::local::cel

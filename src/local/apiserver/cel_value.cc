@@ -1,11 +1,14 @@
 #include "local/apiserver/cel_value.h"
 
+#include "local/apiserver/cel.h"
+
 namespace manta::local::cel {
 
 std::unexpected<Error> fail(std::string message) {
   return failed(ErrorCode::Invalid, std::move(message));
 }
 std::unexpected<Error> no_overload() { return fail("no such overload"); }
+std::unexpected<Error> too_costly() { return fail(std::string(kTooCostly)); }
 
 Value make_of(Value::Kind kind) {
   Value value;
@@ -68,6 +71,30 @@ Value from_json(const Json& json) {
       break;
   }
   return value;
+}
+
+std::size_t cost_of(const Json& json, std::size_t enough) {
+  std::size_t cost = 1;
+  if (const auto* text = json.if_string()) cost += text->size() / 10;
+  if (const auto* list = json.if_array())
+    for (auto at = list->begin(); at != list->end() && cost <= enough; ++at)
+      cost += cost_of(*at, enough - cost);
+  if (const auto* map = json.if_object())
+    for (auto at = map->begin(); at != map->end() && cost <= enough; ++at)
+      cost += at->key().size() / 10 + cost_of(at->value(), enough - cost);
+  return cost;
+}
+
+std::size_t cost_of(const Value& value, std::size_t enough) {
+  if (value.json) return cost_of(*value.json, enough);
+  std::size_t cost = 1 + value.text.size() / 10;
+  if (value.items)
+    for (auto at = value.items->begin(); at != value.items->end() && cost <= enough; ++at)
+      cost += cost_of(*at, enough - cost);
+  if (value.entries)
+    for (auto at = value.entries->begin(); at != value.entries->end() && cost <= enough; ++at)
+      cost += cost_of(at->first, enough - cost) + cost_of(at->second, enough - cost);
+  return cost;
 }
 
 std::size_t size_of(const Value& value) {

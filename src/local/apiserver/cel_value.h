@@ -15,6 +15,9 @@
 
 namespace manta::local::cel {
 
+/// No text that a rule makes is longer.
+constexpr std::size_t kMaxText = 10'000'000;
+
 struct Value;
 using Values = std::vector<Value>;
 using Pairs = std::vector<std::pair<Value, Value>>;
@@ -52,6 +55,8 @@ using Outcome = Result<Value>;
 std::unexpected<Error> fail(std::string message);
 /// The types do not fit the operator or function, in CEL's words.
 std::unexpected<Error> no_overload();
+/// More than a rule may cost.
+std::unexpected<Error> too_costly();
 
 /// The empty value of a kind, to be filled in.
 Value make_of(Value::Kind kind);
@@ -68,6 +73,10 @@ Value from_json(const Json& json);
 std::string_view type_name(const Value& value);
 bool is_number(const Value& value);
 double as_double(const Value& value);
+
+/// What going over the whole of it costs, at any depth: one an item, one for ten characters. Stops
+/// counting beyond `enough`.
+std::size_t cost_of(const Value& value, std::size_t enough);
 
 /// Of a List or a Map.
 std::size_t size_of(const Value& value);

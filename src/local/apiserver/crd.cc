@@ -2,7 +2,6 @@
 
 #include "fmt/format.h"
 #include "local/apiserver/cel.h"
-#include "local/apiserver/crd_pattern.h"
 #include "local/apiserver/strategy.h"
 
 #include <algorithm>
@@ -36,7 +35,6 @@ struct Compiler {
   std::shared_ptr<SchemaArena> arena;
   FieldErrors& errors;
   std::unordered_map<std::string, Schema*>& known;
-  std::unordered_map<std::string, std::shared_ptr<const Pattern>> patterns = {};
 
   const Schema* compile(const Json& source, const std::string& path, bool in_junctor = false) {
     Schema node;
@@ -146,12 +144,12 @@ struct Compiler {
                             made->unique_items));
     if (made->pattern = string_at(source, {"pattern"}); !made->pattern.empty()) {
       note("pattern", made->pattern);
-      auto& compiled = patterns[made->pattern];
-      if (!compiled) compiled = Pattern::compile(made->pattern);
-      if (!compiled)
-        errors.invalid(path + ".pattern", Json(made->pattern),
-                       "must be a valid regular expression");
-      made->compiled_pattern = compiled;
+      if (auto compiled = arena->patterns().compile(made->pattern))
+        made->compiled_pattern = std::move(*compiled);
+      else
+        errors.invalid(
+            path + ".pattern", Json(made->pattern),
+            "must be a valid regular expression, but isn't: " + compiled.error().message);
     }
     if (made->format = string_at(source, {"format"}); !made->format.empty())
       note("format", made->format);
@@ -187,6 +185,18 @@ struct Compiler {
     if (any) node.limits = std::move(made);
   }
 
+  /// A rule as messages show it: a Go struct.
+  static Json shown_rule(const Json& source) {
+    const auto* reason = find(source, {"reason"});
+    const auto* optional_old = find(source, {"optionalOldSelf"});
+    return JsonObject{{"Rule", string_at(source, {"rule"})},
+                      {"Message", string_at(source, {"message"})},
+                      {"MessageExpression", string_at(source, {"messageExpression"})},
+                      {"Reason", reason ? *reason : Json()},
+                      {"FieldPath", string_at(source, {"fieldPath"})},
+                      {"OptionalOldSelf", optional_old ? *optional_old : Json()}};
+  }
+
   std::optional<Rule> compile_rule(const Json& source, const std::string& path) {
     Rule rule;
     rule.rule = string_at(source, {"rule"});
@@ -194,19 +204,18 @@ struct Compiler {
     rule.reason = string_at(source, {"reason"});
     rule.field_path = string_at(source, {"fieldPath"});
     rule.optional_old = bool_at(source, {"optionalOldSelf"});
-    auto program = cel::Program::compile(rule.rule);
+    auto program = cel::Program::compile(rule.rule, arena->patterns());
     if (!program) {
-      errors.invalid(path + ".rule", Json(rule.rule),
-                     "compilation failed: " + program.error().message);
+      errors.invalid(path + ".rule", shown_rule(source), program.error().message);
       return std::nullopt;
     }
     rule.uses_old = (*program)->mentions("oldSelf");
     rule.program = std::move(*program);
     if (const auto text = string_at(source, {"messageExpression"}); !text.empty()) {
-      auto message = cel::Program::compile(text);
+      auto message = cel::Program::compile(text, arena->patterns());
       if (!message) {
-        errors.invalid(path + ".messageExpression", Json(text),
-                       "messageExpression compilation failed: " + message.error().message);
+        errors.invalid(path + ".messageExpression", shown_rule(source),
+                       "messageExpression " + message.error().message);
         return std::nullopt;
       }
       rule.message_program = std::move(*message);

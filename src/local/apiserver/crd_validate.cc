@@ -6,10 +6,10 @@
 #include "fmt/format.h"
 #include "local/apiserver/cel.h"
 #include "local/apiserver/crd.h"
-#include "local/apiserver/crd_pattern.h"
 
 #include <cmath>
 #include <set>
+#include <unordered_map>
 
 namespace manta::local {
 namespace {
@@ -68,22 +68,32 @@ bool format_holds(std::string_view format, std::string_view text) {
   return true;  // formats that the server does not know are not checked
 }
 
-/// The old counterpart of a list item, where one can be told: lists of maps by their keys.
-const Json* old_item(const Json& item, const Json* old, const Schema& list) {
-  if (!old || !old->is_array() || list.list_type != ListType::Map || !item.is_object())
-    return nullptr;
-  for (const auto& candidate : old->get_array()) {
-    bool same = candidate.is_object();
-    for (const auto& key : list.list_keys) {
-      if (!same) break;
-      const auto* a = item.get_object().if_contains(key);
-      const auto* b = candidate.get_object().if_contains(key);
-      same = a && b ? *a == *b : a == b;
-    }
-    if (same) return &candidate;
-  }
-  return nullptr;
+/// What tells an item of a list of maps from the others.
+Json keys_of(const Json& item, const Schema& list) {
+  JsonObject keys;
+  for (const auto& name : list.list_keys)
+    if (const auto* value = item.get_object().if_contains(name)) keys[name] = *value;
+  return keys;
 }
+
+/// The old counterparts of a list's items, where they can be told: lists of maps by their keys.
+class OldItems {
+ public:
+  OldItems(const Json* old, const Schema& list) : list_(list) {
+    if (!old || !old->is_array() || list.list_type != ListType::Map) return;
+    for (const auto& item : old->get_array())
+      if (item.is_object()) items_.emplace(canonical_json(keys_of(item, list)), &item);
+  }
+  const Json* of(const Json& item) const {
+    if (items_.empty() || !item.is_object()) return nullptr;
+    const auto found = items_.find(canonical_json(keys_of(item, list_)));
+    return found == items_.end() ? nullptr : found->second;
+  }
+
+ private:
+  const Schema& list_;
+  std::unordered_map<std::string, const Json*> items_ = {};
+};
 
 const Json* old_member(const Json* old, std::string_view name) {
   return old && old->is_object() ? old->get_object().if_contains(name) : nullptr;
@@ -260,18 +270,16 @@ class Structure {
 
   void array(const Json& value, const Json* old, const Schema& schema, const std::string& path) {
     const auto& items = value.get_array();
+    const OldItems olds(old, schema);
     std::set<std::string> seen;
     for (std::size_t i = 0; i < items.size(); ++i) {
       const auto here = fmt::format("{}[{}]", path, i);
-      if (schema.items)
-        check(items[i], old_item(items[i], old, schema), *schema.items, here, false);
+      if (schema.items) check(items[i], olds.of(items[i]), *schema.items, here, false);
       if (schema.list_type == ListType::Set) {
         if (!seen.insert(canonical_json(items[i])).second) errors_.duplicate(here, items[i]);
       } else if (schema.list_type == ListType::Map && items[i].is_object()) {
-        JsonObject key;
-        for (const auto& name : schema.list_keys)
-          if (const auto* part = items[i].get_object().if_contains(name)) key[name] = *part;
-        if (!seen.insert(canonical_json(Json(key))).second) errors_.duplicate(here, Json(key));
+        const auto key = keys_of(items[i], schema);
+        if (!seen.insert(canonical_json(key)).second) errors_.duplicate(here, key);
       }
     }
   }
@@ -279,15 +287,19 @@ class Structure {
   FieldErrors& errors_;
 };
 
+/// What all rules of one object may cost. Source: apiserver/pkg/cel, RuntimeCELCostBudget.
+constexpr std::size_t kMaxRulesCost = 10'000'000;
+
 class Rules {
  public:
   explicit Rules(FieldErrors& errors) : errors_(errors) {}
 
   void check(const Json& value, const Json* old, const Schema& schema, const std::string& path) {
-    if (!schema.has_rules_below || (old && *old == value)) return;
+    if (!schema.has_rules_below || over_ || (old && *old == value)) return;
     if (value.is_null()) return;
     if (schema.limits)
-      for (const auto& rule : schema.limits->rules) apply(rule, value, old, path);
+      for (const auto& rule : schema.limits->rules)
+        if (!over_) apply(rule, value, old, path);
     if (value.is_object()) {
       for (const auto& [key, member] : value.get_object()) {
         const Schema* below = schema.additional;
@@ -296,9 +308,9 @@ class Rules {
       }
     } else if (value.is_array() && schema.items) {
       const auto& items = value.get_array();
+      const OldItems olds(old, schema);
       for (std::size_t i = 0; i < items.size(); ++i)
-        check(items[i], old_item(items[i], old, schema), *schema.items,
-              fmt::format("{}[{}]", path, i));
+        check(items[i], olds.of(items[i]), *schema.items, fmt::format("{}[{}]", path, i));
     }
   }
 
@@ -309,9 +321,25 @@ class Rules {
     static const Json kNothing;
     if (rule.uses_old) bindings.emplace("oldSelf", old ? old : &kNothing);
     const auto where = rule.field_path.empty() ? path : path + rule.field_path;
-    auto holds = rule.program->check(bindings);
+    auto holds = rule.program->check(bindings, &spent_);
+    over_ = spent_ > kMaxRulesCost || (!holds && holds.error().message == cel::kTooCostly);
     const std::string shown =
         value.is_object() || value.is_array() ? std::string() : go_value(value) + ": ";
+    if (!holds && over_) {
+      errors_.add(
+          where, "FieldValueInvalid",
+          fmt::format("Invalid value: \"{}\": '{}': no further validation rules will be run "
+                      "due to call cost exceeds limit for rule: {}",
+                      schema_kind(value), holds.error().message, rule.rule));
+      return;
+    }
+    if (over_) {
+      errors_.add(where, "FieldValueInvalid",
+                  fmt::format("Invalid value: \"{}\": validation failed due to running out of cost "
+                              "budget, no further validation rules will be run",
+                              schema_kind(value)));
+      return;
+    }
     if (!holds) {
       errors_.add(
           where, "FieldValueInvalid",
@@ -334,6 +362,8 @@ class Rules {
   }
 
   FieldErrors& errors_;
+  std::size_t spent_ = 0;
+  bool over_ = false;
 };
 
 }  // namespace

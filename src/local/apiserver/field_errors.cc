@@ -2,7 +2,7 @@
 
 #include "fmt/format.h"
 
-#include <algorithm>
+#include <set>
 
 namespace manta::local {
 
@@ -98,14 +98,12 @@ void FieldErrors::too_many(std::string path, std::int64_t actual, std::int64_t l
 }
 
 Error FieldErrors::to_error(const kube::Resource& resource, std::string_view name) const {
-  std::vector<std::string> texts;
-  for (const auto& cause : causes_) {
-    auto text = fmt::format("{}: {}", cause.field, cause.message);
-    if (std::find(texts.begin(), texts.end(), text) == texts.end())
-      texts.push_back(std::move(text));
-  }
+  std::set<std::string> texts;  // each is said once
   std::string joined;
-  for (const auto& text : texts) joined += (joined.empty() ? "" : ", ") + text;
+  for (const auto& cause : causes_) {
+    const auto [text, added] = texts.insert(fmt::format("{}: {}", cause.field, cause.message));
+    if (added) joined.append(joined.empty() ? "" : ", ").append(*text);
+  }
   if (texts.size() > 1) joined = "[" + joined + "]";
   return Error{.code = ErrorCode::Invalid,
                .message = fmt::format("{} {} is invalid: {}", qualified_kind(resource),

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/json.h"
+#include "local/apiserver/pattern.h"
 
 #include <cstdint>
 #include <deque>
@@ -18,7 +19,6 @@ namespace manta::local {
 namespace cel {
 class Program;
 }
-class Pattern;  // a compiled regular expression, crd_pattern.h
 
 enum class JsonType : std::uint8_t { Any, Object, Array, String, Integer, Number, Boolean };
 std::string_view to_string(JsonType type);
@@ -60,7 +60,7 @@ struct Limits {
   std::optional<std::int64_t> min_length = {}, max_length = {}, min_items = {}, max_items = {},
                               min_properties = {}, max_properties = {};
   std::string pattern = {};
-  std::shared_ptr<const Pattern> compiled_pattern = {};
+  PatternPtr compiled_pattern = {};
   std::string format = {};
   std::vector<Json> enum_ = {};
   std::optional<Json> default_ = {};
@@ -97,9 +97,12 @@ class SchemaArena {
  public:
   Schema* make() { return &nodes_.emplace_back(); }
   std::size_t size() const { return nodes_.size(); }
+  /// Those of its schemas and rules.
+  Patterns& patterns() { return patterns_; }
 
  private:
   std::deque<Schema> nodes_ = {};
+  Patterns patterns_{};
 };
 
 /// Kubernetes' own types by short name: "core.v1.Pod", "meta.v1.ObjectMeta". Made when first asked

@@ -124,6 +124,14 @@ void validate_crd(const Json& crd, FieldErrors& errors) {
   std::size_t storages = 0;
   std::set<std::string> seen;
   auto arena = std::make_shared<SchemaArena>();
+  const auto schema_of = [](const Json& version) {
+    return find(version, {"schema", "openAPIV3Schema"});
+  };
+  // A schema that all versions share is the definition's own, as in its first API version.
+  const bool same_schema = std::ranges::all_of(versions, [&](const Json& version) {
+    const auto *first = schema_of(versions.front()), *own = schema_of(version);
+    return first && own && *first == *own;
+  });
   for (std::size_t i = 0; i < versions.size(); ++i) {
     const auto path = fmt::format("spec.versions[{}]", i);
     const auto version = std::string(string_at(versions[i], {"name"}));
@@ -132,12 +140,14 @@ void validate_crd(const Json& crd, FieldErrors& errors) {
     if (!seen.insert(version).second)
       errors.invalid("spec.versions", Json(version), "must contain unique version names");
     if (bool_at(versions[i], {"storage"})) ++storages;
-    const auto* schema = find(versions[i], {"schema", "openAPIV3Schema"});
+    const auto* schema = schema_of(versions[i]);
     if (!schema) {
       errors.required(path + ".schema.openAPIV3Schema", "schemas are required");
       continue;
     }
-    const auto at = path + ".schema.openAPIV3Schema";
+    if (same_schema && i > 0) continue;
+    const auto at =
+        same_schema ? "spec.validation.openAPIV3Schema" : path + ".schema.openAPIV3Schema";
     check_structural(*schema, at, true, errors);
     compile_schema(*schema, arena, at, errors);
   }
