@@ -7,7 +7,6 @@
 
 #include <filesystem>
 #include <iostream>
-#include <regex>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -17,10 +16,23 @@ namespace {
 
 /// "line 3, column 7: …" → "FILE:3:7: …", as compilers say it and editors read it.
 std::string with_place(const std::string& source, const std::string& message) {
-  static const std::regex kPlace(R"(^(?:YAML: )?line (\d+), column (\d+): ([\s\S]*)$)");
-  std::smatch parts;
-  if (!std::regex_match(message, parts, kPlace)) return source + ": " + message;
-  return fmt::format("{}:{}:{}: {}", source, parts[1].str(), parts[2].str(), parts[3].str());
+  std::string_view rest = message;
+  const auto skip = [&](std::string_view words) {
+    if (!rest.starts_with(words)) return false;
+    rest.remove_prefix(words.size());
+    return true;
+  };
+  const auto number = [&] {
+    const auto digits = rest.substr(0, rest.find_first_not_of("0123456789"));
+    rest.remove_prefix(digits.size());
+    return digits;
+  };
+  (void)skip("YAML: ");
+  if (skip("line "))
+    if (const auto line = number(); !line.empty() && skip(", column "))
+      if (const auto column = number(); !column.empty() && skip(": "))
+        return fmt::format("{}:{}:{}: {}", source, line, column, rest);
+  return source + ": " + message;
 }
 
 /// The field paths that a strict decoding error names: unknown field "spec.foo".
@@ -30,10 +42,15 @@ std::vector<std::pair<std::string, std::string>> named_fields(const Error& error
   for (const auto& cause : error.causes)
     if (cause.field != "<nil>") found.emplace_back(cause.field, cause.message);
   if (!found.empty()) return found;
-  static const std::regex kNamed(R"re((unknown|duplicate) field "([^"]+)")re");
-  for (std::sregex_iterator it(error.message.begin(), error.message.end(), kNamed), end; it != end;
-       ++it)
-    found.emplace_back((*it)[2].str(), fmt::format("{} field", (*it)[1].str()));
+  constexpr std::string_view kField = " field \"";
+  std::string_view rest = error.message;
+  for (std::size_t at; (at = rest.find(kField)) != rest.npos;) {
+    const auto before = rest.substr(0, at);
+    rest.remove_prefix(at + kField.size());
+    for (const std::string_view kind : {"unknown", "duplicate"})
+      if (const auto end = rest.find('"'); before.ends_with(kind) && end != rest.npos && end > 0)
+        found.emplace_back(rest.substr(0, end), fmt::format("{} field", kind));
+  }
   return found;
 }
 

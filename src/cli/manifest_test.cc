@@ -29,6 +29,14 @@ TEST(ParseManifest, BrokenYamlGivesFileLineAndColumn) {
   EXPECT_EQ(answer.error().message.find("line "), std::string::npos) << answer.error().message;
 }
 
+TEST(ParseManifest, AMessageMayBeLong) {
+  const auto entry = "? \"" + std::string(1'000'000, 'x') + "\"\n: 1\n";
+  const auto answer = parse_manifest("f", entry + entry);
+  ASSERT_FALSE(answer);
+  EXPECT_TRUE(answer.error().message.starts_with("f:3:")) << answer.error().message.substr(0, 99);
+  EXPECT_TRUE(answer.error().message.ends_with("is there twice"));
+}
+
 TEST(ParseManifest, RefusesWhatIsNoObject) {
   EXPECT_NE(
       parse_manifest("f", "a: 1\n").error().message.find("f:1:1: document 1 has no apiVersion"),
@@ -63,6 +71,16 @@ TEST(FindPlace, Table) {
     EXPECT_EQ(place->line, row.line) << row.field;
     EXPECT_EQ(place->column, row.column) << row.field;
   }
+}
+
+TEST(ExplainRejection, AFieldsNameMayBeLong) {
+  const auto manifest = parse_manifest("job.yaml", kText);
+  const std::string name(1'000'000, 'x');
+  const Error error{.code = ErrorCode::BadRequest,
+                    .message = "strict decoding error: unknown field \"" + name +
+                               "\", duplicate field \"a\", unknown field \""};
+  EXPECT_EQ(explain_rejection(*manifest, 1, error),
+            "job.yaml:8:1: " + name + ": unknown field\njob.yaml:8:1: a: duplicate field");
 }
 
 TEST(ExplainRejection, UnknownFieldsGetTheirPlaces) {
