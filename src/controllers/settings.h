@@ -41,7 +41,6 @@ struct ClusterGates {
   bool suspend_services = false;     // RC-19
   bool trim_pending = false;         // AS-04
   bool replace_slices = false;       // MH-04
-  bool scheduled_resources = false;  // RC-35
   bool replace_lost_head = false;    // RC-06
   bool worker_backoff = false;       // RC-10
   bool follow_edits = false;         // RC-23, SEEN-07

@@ -151,7 +151,6 @@ void apply_gates(const Gates& gates, controllers::Settings& settings) {
                             .suspend_services = on("RayClusterSuspendServices"),
                             .trim_pending = on("RayClusterTrimPending"),
                             .replace_slices = on("RayClusterReplaceSlices"),
-                            .scheduled_resources = on("RayClusterScheduledResources"),
                             .replace_lost_head = on("RayClusterReplaceLostHead"),
                             .worker_backoff = on("RayClusterWorkerBackoff"),
                             .follow_edits = on("RayClusterFollowEdits"),
@@ -169,6 +168,7 @@ void apply_gates(const Gates& gates, controllers::Settings& settings) {
   settings.build.http_probes = on("RayClusterHttpProbes");
   settings.build.minimal_redis_cleanup = on("RayClusterMinimalRedisCleanup");
   settings.build.ports_from_params = on("RayClusterPortsFromParams");
+  settings.build.scheduled_resources = on("RayClusterScheduledResources");
   settings.build.verbatim_entrypoint = on("RayJobVerbatimEntrypoint");
   settings.build.submitter_defaults = on("RayJobSubmitterDefaults");
   settings.build.plain_job_metadata = on("RayJobPlainMetadata");

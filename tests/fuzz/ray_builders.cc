@@ -128,7 +128,6 @@ FUZZ(data) {
   (void)max_worker_pods(cluster->spec);
   check_text(json_of(desired_resources(cluster->spec)));
   check_text(json_of(scheduled_resources(cluster->spec)));
-  check_text(json_of(min_resources(cluster->spec)));
   check_cluster_objects(*cluster, opts);
   check_objects_of_others(in, *cluster, opts);
 }

@@ -7,9 +7,10 @@
 
 namespace manta::controllers::batchscheduler {
 
-GangDecision decide_coscheduling(const ray::RayCluster& cluster, const GangSeen& seen) {
+GangDecision decide_coscheduling(const ray::RayCluster& cluster, const GangSeen& seen,
+                                 const ray::BuildOptions& options) {
   if (!ray::asks_for_gang(cluster.meta) || seen.pod_group) return {};
-  const auto size = whole_gang(cluster.spec);
+  const auto size = whole_gang(cluster, options);
   const auto& meta = cluster.meta;
   // Not a controller: that is how upstream writes it, and it is collected all the same.
   Json owner{{"apiVersion", ray::kGroupVersion},

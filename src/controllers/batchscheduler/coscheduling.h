@@ -6,6 +6,7 @@
 
 namespace manta::controllers::batchscheduler {
 
-GangDecision decide_coscheduling(const ray::RayCluster& cluster, const GangSeen& seen);
+GangDecision decide_coscheduling(const ray::RayCluster& cluster, const GangSeen& seen,
+                                 const ray::BuildOptions& options);
 
 }  // namespace manta::controllers::batchscheduler

@@ -58,12 +58,12 @@ std::string owner_of_pod_group(std::string_view name, BatchScheduler scheduler) 
 }
 
 GangDecision decide_gang(const ray::RayCluster& cluster, const GangSeen& seen,
-                         BatchScheduler scheduler) {
-  switch (scheduler) {
+                         const ray::BuildOptions& options) {
+  switch (options.scheduler) {
     case BatchScheduler::Volcano:
-      return decide_volcano(cluster, seen);
+      return decide_volcano(cluster, seen, options);
     case BatchScheduler::SchedulerPlugins:
-      return decide_coscheduling(cluster, seen);
+      return decide_coscheduling(cluster, seen, options);
     case BatchScheduler::KubernetesWas:
       return decide_kubernetes_was(cluster, seen);
     case BatchScheduler::None:
@@ -74,15 +74,17 @@ GangDecision decide_gang(const ray::RayCluster& cluster, const GangSeen& seen,
   return {};
 }
 
-GangDecision decide_gang(const ray::RayJob& job, const GangSeen& seen, BatchScheduler scheduler) {
+GangDecision decide_gang(const ray::RayJob& job, const GangSeen& seen,
+                         const ray::BuildOptions& options) {
   // The others' gangs are made with the cluster.
-  return scheduler == BatchScheduler::Volcano ? decide_volcano(job, seen) : GangDecision{};
+  return options.scheduler == BatchScheduler::Volcano ? decide_volcano(job, seen, options)
+                                                      : GangDecision{};
 }
 
 GangDecision release_gang(const ray::RayJob& job, const ray::RayCluster* cluster,
-                          const GangSeen& seen, BatchScheduler scheduler) {
-  return scheduler == BatchScheduler::Volcano ? release_volcano(job, cluster, seen)
-                                              : GangDecision{};
+                          const GangSeen& seen, const ray::BuildOptions& options) {
+  return options.scheduler == BatchScheduler::Volcano ? release_volcano(job, cluster, seen, options)
+                                                      : GangDecision{};
 }
 
 }  // namespace manta::controllers::batchscheduler

@@ -1,7 +1,7 @@
 // The objects by which a batch scheduler starts all Pods of a cluster together or none: what has to
 // be there before the Pods. What goes on the Pods themselves: ray/builders/scheduler_metadata.h.
 //
-//   auto gang = decide_gang(cluster, seen.gang, scheduler);
+//   auto gang = decide_gang(cluster, seen.gang, settings.build);
 //   if (!gang.blocked.empty()) …   // make no Pods yet
 //
 // Source: spec/06.
@@ -51,12 +51,12 @@ inline constexpr std::string_view kGangLane = "gang";
 
 /// What a cluster's Pods need before them. Nothing for schedulers without objects of their own.
 GangDecision decide_gang(const ray::RayCluster& cluster, const GangSeen& seen,
-                         ray::BatchScheduler scheduler);
+                         const ray::BuildOptions& options);
 /// What a RayJob needs before its cluster.
 GangDecision decide_gang(const ray::RayJob& job, const GangSeen& seen,
-                         ray::BatchScheduler scheduler);
+                         const ray::BuildOptions& options);
 /// A suspended or finished RayJob gives back what its cluster (null: gone) holds no more.
 GangDecision release_gang(const ray::RayJob& job, const ray::RayCluster* cluster,
-                          const GangSeen& seen, ray::BatchScheduler scheduler);
+                          const GangSeen& seen, const ray::BuildOptions& options);
 
 }  // namespace manta::controllers::batchscheduler

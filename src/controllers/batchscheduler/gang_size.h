@@ -1,6 +1,7 @@
 // How large a gang is: how many Pods start together, and what they ask of the machines.
 #pragma once
 
+#include "ray/builders/options.h"
 #include "ray/builders/resources.h"
 #include "ray/types.h"
 
@@ -14,9 +15,11 @@ struct GangSize {
 };
 
 /// The head and every worker that is wanted now. SEEN-21: resources are those of exactly these
-/// Pods, where upstream takes `replicas` as written.
-GangSize whole_gang(const ray::RayClusterSpec& spec);
+/// Pods, where upstream takes `replicas` as written. A Pod's are those of the containers that its
+/// user wrote; with `options.scheduled_resources` what a scheduler will count for it once it is
+/// built, what the operator adds included. RC-35
+GangSize whole_gang(const ray::RayCluster& cluster, const ray::BuildOptions& options);
 /// The head and the fewest workers that the autoscaler may leave.
-GangSize least_gang(const ray::RayClusterSpec& spec);
+GangSize least_gang(const ray::RayCluster& cluster, const ray::BuildOptions& options);
 
 }  // namespace manta::controllers::batchscheduler

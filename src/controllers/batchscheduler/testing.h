@@ -31,6 +31,20 @@ inline ray::RayJob job(std::string_view mode = "K8sJobMode") {
   return out;
 }
 
+inline ray::BuildOptions under(ray::BatchScheduler scheduler) {
+  ray::BuildOptions options;
+  options.scheduler = scheduler;
+  return options;
+}
+inline GangDecision decide_gang(const auto& owner, const GangSeen& seen,
+                                ray::BatchScheduler scheduler) {
+  return decide_gang(owner, seen, under(scheduler));
+}
+inline GangDecision release_gang(const ray::RayJob& job, const ray::RayCluster* cluster,
+                                 const GangSeen& seen, ray::BatchScheduler scheduler) {
+  return release_gang(job, cluster, seen, under(scheduler));
+}
+
 // "stage; stage | events | blocked", a write as "verb Kind".
 inline std::string outline(const GangDecision& gang) {
   std::string text;

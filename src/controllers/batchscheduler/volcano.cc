@@ -29,19 +29,23 @@ struct Owner {
   std::string pod_group() const { return ray::volcano_pod_group_name(meta, kind); }
 };
 
-GangSize size_of(const ray::RayClusterSpec& spec) {
-  return ray::autoscaling_enabled(spec) ? least_gang(spec) : whole_gang(spec);
+GangSize size_of(const ray::RayCluster& cluster, const ray::BuildOptions& options) {
+  return ray::autoscaling_enabled(cluster.spec) ? least_gang(cluster, options)
+                                                : whole_gang(cluster, options);
 }
 
 // The submitter asks for resources but is no member: it comes when the cluster is up, so a gang
 // that waited for it would wait for ever.
-GangSize size_of(const ray::RayJob& job) {
-  auto size = size_of(*job.spec.rayClusterSpec);
+GangSize size_of(const ray::RayJob& job, const ray::BuildOptions& options) {
+  const ray::RayCluster cluster{.meta = {.key = job.meta.key}, .spec = *job.spec.rayClusterSpec};
+  auto size = size_of(cluster, options);
   const auto& mode = job.spec.submissionMode;
+  const auto pod_resources =
+      options.scheduled_resources ? ray::scheduled_pod_resources : ray::pod_resources;
   if (mode == "K8sJobMode" || mode.empty())
-    ray::add_resources(size.resources, ray::pod_resources(ray::submitter_template(job, "")));
-  else if (mode == "SidecarMode")
-    ray::add_resources(size.resources, ray::pod_resources(ray::submitter_template({}, "")));
+    ray::add_resources(size.resources, pod_resources(ray::submitter_template(job, "")));
+  else if (mode == "SidecarMode")  // a container of the head, with requests of its own
+    ray::add_resources(size.resources, pod_resources(ray::submitter_template({}, "")));
   return size;
 }
 
@@ -156,22 +160,24 @@ GangDecision sync(const Owner& owner, const GangSize& size, const GangSeen& seen
 
 }  // namespace
 
-GangDecision decide_volcano(const ray::RayCluster& cluster, const GangSeen& seen) {
+GangDecision decide_volcano(const ray::RayCluster& cluster, const GangSeen& seen,
+                            const ray::BuildOptions& options) {
   if (cluster.meta.label(ray::kLabelOriginCrd) == ray::kKindRayJob) return {};  // its RayJob's
-  return sync({cluster.meta, ray::kKindRayCluster}, size_of(cluster.spec), seen);
+  return sync({cluster.meta, ray::kKindRayCluster}, size_of(cluster, options), seen);
 }
 
-GangDecision decide_volcano(const ray::RayJob& job, const GangSeen& seen) {
+GangDecision decide_volcano(const ray::RayJob& job, const GangSeen& seen,
+                            const ray::BuildOptions& options) {
   if (!job.spec.rayClusterSpec) return {};
-  return sync({job.meta, ray::kKindRayJob}, size_of(job), seen);
+  return sync({job.meta, ray::kKindRayJob}, size_of(job, options), seen);
 }
 
 GangDecision release_volcano(const ray::RayJob& job, const ray::RayCluster* cluster,
-                             const GangSeen& seen) {
+                             const GangSeen& seen, const ray::BuildOptions& options) {
   if (!job.spec.clusterSelector.empty() || job.status.rayClusterName.empty()) return {};
   const Owner owner{job.meta, ray::kKindRayJob};
   const bool holds = cluster != nullptr && !cluster->meta.deleting;
-  auto out = sync(owner, holds ? size_of(cluster->spec) : GangSize{}, seen);
+  auto out = sync(owner, holds ? size_of(*cluster, options) : GangSize{}, seen);
   // What is not ours holds nothing of ours.
   out.events.clear();
   out.blocked.clear();

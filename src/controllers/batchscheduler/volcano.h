@@ -6,9 +6,11 @@
 
 namespace manta::controllers::batchscheduler {
 
-GangDecision decide_volcano(const ray::RayCluster& cluster, const GangSeen& seen);
-GangDecision decide_volcano(const ray::RayJob& job, const GangSeen& seen);
+GangDecision decide_volcano(const ray::RayCluster& cluster, const GangSeen& seen,
+                            const ray::BuildOptions& options);
+GangDecision decide_volcano(const ray::RayJob& job, const GangSeen& seen,
+                            const ray::BuildOptions& options);
 GangDecision release_volcano(const ray::RayJob& job, const ray::RayCluster* cluster,
-                             const GangSeen& seen);
+                             const GangSeen& seen, const ray::BuildOptions& options);
 
 }  // namespace manta::controllers::batchscheduler

@@ -33,7 +33,7 @@ bool plan_head(const RayClusterSeen& seen, const Settings& settings, Plan& plan)
 // False when the batch scheduler's objects are not as Pods need them, and only a change that is
 // not ours to make can put that right.
 bool plan_gang(const RayClusterSeen& seen, const Settings& settings, Plan& plan) {
-  auto gang = batchscheduler::decide_gang(*seen.cluster, seen.gang, settings.build.scheduler);
+  auto gang = batchscheduler::decide_gang(*seen.cluster, seen.gang, settings.build);
   for (auto& stage : gang.stages) plan.stages.push_back(std::move(stage));
   for (auto& event : gang.events) plan.events.push_back(std::move(event));
   return gang.blocked.empty();

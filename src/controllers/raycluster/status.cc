@@ -62,7 +62,7 @@ void set_seen(ray::RayClusterStatus& status, const RayClusterSeen& seen, const F
 
 void set_wanted(ray::RayClusterStatus& status, const RayClusterSeen& seen,
                 const Settings& settings) {
-  const auto totals = settings.cluster_gates.scheduled_resources
+  const auto totals = settings.build.scheduled_resources
                           ? ray::scheduled_resources(seen.spec())
                           : ray::desired_resources(seen.spec());
   status.observedGeneration = seen.cluster->meta.generation;

@@ -12,7 +12,7 @@ void take_over(Draft& draft, batchscheduler::GangDecision gang) {
 
 bool gang_ready(Draft& draft) {
   auto gang =
-      batchscheduler::decide_gang(draft.job(), draft.seen.gang, draft.settings.build.scheduler);
+      batchscheduler::decide_gang(draft.job(), draft.seen.gang, draft.settings.build);
   const bool ready = gang.blocked.empty();
   take_over(draft, std::move(gang));
   return ready;
@@ -20,7 +20,7 @@ bool gang_ready(Draft& draft) {
 
 bool gang_released(Draft& draft) {
   auto gang = batchscheduler::release_gang(draft.job(), draft.seen.cluster.get(), draft.seen.gang,
-                                           draft.settings.build.scheduler);
+                                           draft.settings.build);
   const bool released = gang.stages.empty();
   take_over(draft, std::move(gang));
   return released;

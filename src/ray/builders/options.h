@@ -39,6 +39,7 @@ struct BuildOptions {
   bool http_probes = false;             // RayClusterHttpProbes: RC-39
   bool minimal_redis_cleanup = false;   // RayClusterMinimalRedisCleanup: FT-02, FT-12
   bool ports_from_params = false;       // RayClusterPortsFromParams: SEEN-09
+  bool scheduled_resources = false;     // RayClusterScheduledResources: RC-35
   bool verbatim_entrypoint = false;     // RayJobVerbatimEntrypoint: RJ-28
   bool submitter_defaults = false;      // RayJobSubmitterDefaults: RJ-32
   bool plain_job_metadata = false;      // RayJobPlainMetadata: RJ-44

@@ -69,15 +69,18 @@ std::int32_t desired_pods(const WorkerGroupSpec& group) {
   return saturate(static_cast<std::int64_t>(desired_replicas(group)) * group.numOfHosts);
 }
 
+std::int64_t min_pods(const WorkerGroupSpec& group) {
+  if (is_true(group.suspend)) return 0;
+  return static_cast<std::int64_t>(group.minReplicas.value_or(0)) * group.numOfHosts;
+}
+
 std::int32_t desired_worker_pods(const RayClusterSpec& spec) {
   return sum_groups(
       spec, [](const WorkerGroupSpec& group) -> std::int64_t { return desired_pods(group); });
 }
 
 std::int32_t min_worker_pods(const RayClusterSpec& spec) {
-  return sum_groups(spec, [](const WorkerGroupSpec& group) {
-    return static_cast<std::int64_t>(group.minReplicas.value_or(0)) * group.numOfHosts;
-  });
+  return sum_groups(spec, min_pods);
 }
 
 std::int32_t max_worker_pods(const RayClusterSpec& spec) {
@@ -130,10 +133,6 @@ ResourceList desired_resources(const RayClusterSpec& spec) {
     const std::int32_t written = group.replicas.value_or(0);
     return written < 0 ? desired_replicas(group) : written;
   });
-}
-
-ResourceList min_resources(const RayClusterSpec& spec) {
-  return sum_resources(spec, [](const auto& group) { return group.minReplicas.value_or(0); });
 }
 
 void add_resources(ResourceList& total, const ResourceList& part, std::int64_t times) {

@@ -17,6 +17,8 @@ namespace manta::ray {
 std::int32_t desired_replicas(const WorkerGroupSpec& group);
 /// Pods: desired_replicas × numOfHosts, saturating.
 std::int32_t desired_pods(const WorkerGroupSpec& group);
+/// Pods that stay however idle they are: minReplicas × numOfHosts; 0 when suspended.
+std::int64_t min_pods(const WorkerGroupSpec& group);
 
 /// Over all groups that are not suspended, in Pods, saturating.
 std::int32_t desired_worker_pods(const RayClusterSpec& spec);
@@ -35,8 +37,6 @@ ResourceList scheduled_resources(const RayClusterSpec& spec);
 /// What a scheduler counts for a Pod: containers and sidecars together, or at some moment of its
 /// start an init container beside the sidecars before it, whichever is more; and the overhead.
 ResourceList scheduled_pod_resources(const Json& pod_template);
-/// The same with minReplicas.
-ResourceList min_resources(const RayClusterSpec& spec);
 
 void add_resources(ResourceList& total, const ResourceList& part, std::int64_t times = 1);
 /// Zero when the list has none.

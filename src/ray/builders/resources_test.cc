@@ -59,7 +59,6 @@ TEST(Resources, OfAWholeCluster) {
   spec.workerGroupSpecs[0].template_ =
       pod_template(R"({"requests":{"cpu":"1000m"},"limits":{"cpu":"8","memory":"200Mi"}})");
   EXPECT_EQ(dump_json(json_of(desired_resources(spec))), R"({"cpu":"9","memory":"1700Mi"})");
-  EXPECT_EQ(dump_json(json_of(min_resources(spec))), R"({"cpu":"7","memory":"1300Mi"})");
   spec.workerGroupSpecs[0].suspend = true;
   EXPECT_EQ(amount_of(desired_resources(spec), "cpu").to_string(), "1");
 }
