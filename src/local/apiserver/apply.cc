@@ -96,6 +96,12 @@ Error conflict_error(const std::map<std::string, std::vector<FieldPath>>& confli
   return error;
 }
 
+/// The core group has no name, but its slash.
+Error wrong_type(std::string_view api_version, std::string_view kind) {
+  const auto* slash = api_version.find('/') == api_version.npos ? "/" : "";
+  return bad_request(fmt::format("invalid object type: {}{}, Kind={}", slash, api_version, kind));
+}
+
 bool owned_by_any(const std::vector<Owner>& owners, const FieldPath& path) {
   return std::ranges::any_of(owners,
                              [&](const Owner& owner) { return set_contains(owner.fields, path); });
@@ -111,14 +117,15 @@ void track_update(const Kind& kind, const Json& old, Json& object, const kube::R
   const auto before = old.is_null() ? Json(JsonObject{}) : fields_of(old, kind.schema);
   const auto after = fields_of(object, kind.schema);
   std::vector<FieldPath> changed, gone;
+  PathReader old_values(old, kind.schema), values(object, kind.schema);
   for (const auto& path : members_of(after)) {
-    const auto* a = old.is_null() ? nullptr : value_at(old, path, kind.schema);
-    const auto* b = value_at(object, path, kind.schema);
+    const auto* a = old.is_null() ? nullptr : old_values.at(path);
+    const auto* b = values.at(path);
     const bool item = !path.empty() && path.back().starts_with("k:");
     if (!a || (!item && b && *a != *b)) changed.push_back(path);
   }
   for (const auto& path : members_of(before))
-    if (!value_at(object, path, kind.schema)) gone.push_back(path);
+    if (!values.at(path)) gone.push_back(path);
   if (changed.empty() && gone.empty()) return;
   for (auto& owner : owners) {
     for (const auto& path : changed) set_remove(owner.fields, path);
@@ -159,11 +166,9 @@ Result<Json> apply_patch(Rest& rest, const Kind& kind, const Json* current, kube
   Json applied = request.body;
   if (!applied.is_object())
     return failed(bad_request("error decoding YAML: the patch must be an object"));
-  for (const auto* field : {"apiVersion", "kind"})
-    if (string_at(applied, {field}).empty())
-      return failed(bad_request(fmt::format(
-          "Object '{}' is missing in '{}'",
-          field == std::string_view("kind") ? "Kind" : "apiVersion", dump_json(applied))));
+  if (string_at(applied, {"apiVersion"}) != kind.resource.api_version() ||
+      string_at(applied, {"kind"}) != kind.resource.kind)
+    return failed(wrong_type(string_at(applied, {"apiVersion"}), string_at(applied, {"kind"})));
   if (find(applied, {"metadata", "managedFields"}))
     return failed(bad_request("metadata.managedFields must be nil"));
   const auto name = string_at(applied, {"metadata", "name"});
@@ -199,9 +204,11 @@ Result<Json> apply_patch(Rest& rest, const Kind& kind, const Json* current, kube
 
   // Who else holds what this would change?
   std::map<std::string, std::vector<FieldPath>> conflicts;
+  PathReader applied_values(applied, kind.schema),
+      live_values(current ? *current : applied, kind.schema);
   for (const auto& path : members_of(wanted)) {
-    const auto* mine = value_at(applied, path, kind.schema);
-    const auto* live = current ? value_at(*current, path, kind.schema) : nullptr;
+    const auto* mine = applied_values.at(path);
+    const auto* live = current ? live_values.at(path) : nullptr;
     const bool item = path.back().starts_with("k:");
     if (!live || !mine || item || *live == *mine) continue;
     for (auto& owner : owners) {
@@ -227,14 +234,11 @@ Result<Json> apply_patch(Rest& rest, const Kind& kind, const Json* current, kube
     const auto version = std::string(string_at(applied, {"metadata", "resourceVersion"}));
     merge_applied(merged, applied, kind.schema);
     if (!version.empty()) metadata_of(merged)["resourceVersion"] = version;
-    // What this manager gave up and nobody else holds goes; whole items before what is in them, for
-    // an item is found by its keys.
-    auto released = members_of(had);
-    std::ranges::sort(released,
-                      [](const FieldPath& a, const FieldPath& b) { return a.size() < b.size(); });
-    for (const auto& path : released)
-      if (!set_contains(wanted, path) && !owned_by_any(owners, path))
-        remove_at(merged, path, kind.schema);
+    // What this manager gave up and nobody else holds goes.
+    Json released(JsonObject{});
+    for (const auto& path : members_of(had))
+      if (!set_contains(wanted, path) && !owned_by_any(owners, path)) set_add(released, path);
+    remove_members(merged, released, kind.schema);
   }
   write_owners(merged, owners);
   request.body = std::move(merged);

@@ -96,11 +96,47 @@ void list_members(const Json& set, FieldPath& at, std::vector<FieldPath>& out) {
   }
 }
 
-Json* find_item(Json& list, std::string_view element, const Schema& schema) {
-  if (!list.is_array()) return nullptr;
-  for (auto& item : list.get_array())
-    if (element_of(item, schema) == element) return &item;
-  return nullptr;
+/// The items of a keyed list or a set by their elements; of equal ones the first.
+std::unordered_map<std::string, const Json*> items_of(const Json& list, const Schema& schema) {
+  std::unordered_map<std::string, const Json*> items;
+  for (const auto& item : list.get_array()) items.emplace(element_of(item, schema), &item);
+  return items;
+}
+
+bool is_leaf(const Json& set) { return !set.is_object() || set.get_object().empty(); }
+/// The whole of it goes, not only things in it.
+bool is_whole(const Json& set) { return is_leaf(set) || set.get_object().contains("."); }
+
+/// `depth` members are above the value: those that were given by one name alone always stay.
+void remove_below(Json& value, const Json& set, const Schema* schema, std::size_t depth) {
+  if (value.is_array()) {
+    if (!schema) return;
+    JsonArray kept;
+    for (auto& item : value.get_array()) {
+      const auto* gone = set.get_object().if_contains(element_of(item, *schema));
+      if (gone && is_whole(*gone)) continue;
+      // Items keep their keys, so none becomes empty.
+      if (gone) remove_below(item, *gone, schema->items, depth + 1);
+      kept.push_back(std::move(item));
+    }
+    value = std::move(kept);
+    return;
+  }
+  if (!value.is_object()) return;
+  auto& members = value.get_object();
+  for (const auto& [key, below] : set.get_object()) {
+    if (!std::string_view(key).starts_with("f:")) continue;
+    const auto name = std::string_view(key).substr(2);
+    auto* member = members.if_contains(name);
+    if (!member) continue;
+    if (!is_whole(below)) {
+      remove_below(*member, below, schema_below(schema, name), depth + 1);
+      const bool empty = (member->is_object() && member->get_object().empty()) ||
+                         (member->is_array() && member->get_array().empty());
+      if (!empty || depth == 0) continue;
+    }
+    members.erase(name);
+  }
 }
 
 }  // namespace
@@ -133,12 +169,12 @@ bool set_contains(const Json& set, const FieldPath& path) {
 void set_add(Json& set, const FieldPath& path) {
   Json* at = &set;
   for (const auto& element : path) {
-    if (!at->is_object()) *at = JsonObject{};
-    auto& members = at->get_object();
     // What was a leaf gets something below it: it stays a member by its dot.
-    if (at != &set && members.empty() && element.starts_with("f:") == false)
-      members["."] = JsonObject{};
-    at = &members[element];
+    if (!at->is_object())
+      *at = JsonObject{};
+    else if (at != &set && at->get_object().empty())
+      at->get_object()["."] = JsonObject{};
+    at = &at->get_object()[element];
   }
   if (!at->is_object())
     *at = JsonObject{};
@@ -185,50 +221,30 @@ std::string path_text(const FieldPath& path) {
   return text;
 }
 
-const Json* value_at(const Json& object, const FieldPath& path, const Schema* schema) {
-  const Json* at = &object;
+const Json* PathReader::at(const FieldPath& path) {
+  const Json* value = &object_;
+  const Schema* schema = schema_;
   for (const auto& element : path) {
     if (element.starts_with("f:")) {
       const auto name = std::string_view(element).substr(2);
-      if (!at->is_object()) return nullptr;
-      at = at->get_object().if_contains(name);
-      if (!at) return nullptr;
+      if (!value->is_object()) return nullptr;
+      value = value->get_object().if_contains(name);
       schema = schema_below(schema, name);
     } else {
-      if (!schema) return nullptr;
-      at = find_item(const_cast<Json&>(*at), element, *schema);
-      if (!at) return nullptr;
+      if (!schema || !value->is_array()) return nullptr;
+      auto& items = lists_[value];
+      if (items.empty()) items = items_of(*value, *schema);
+      const auto found = items.find(element);
+      value = found == items.end() ? nullptr : found->second;
       schema = schema->items;
     }
+    if (!value) return nullptr;
   }
-  return at;
+  return value;
 }
 
-void remove_at(Json& object, const FieldPath& path, const Schema* schema) {
-  if (path.empty()) return;
-  const FieldPath above(path.begin(), path.end() - 1);
-  auto* parent = const_cast<Json*>(value_at(object, above, schema));
-  if (!parent) return;
-  if (path.back().starts_with("f:")) {
-    if (!parent->is_object()) return;
-    parent->get_object().erase(std::string_view(path.back()).substr(2));
-    // Keyed items keep their keys; they go when they themselves are removed.
-    if (parent->get_object().empty() && above.size() > 1 && above.back().starts_with("f:"))
-      remove_at(object, above, schema);
-    return;
-  }
-  const Schema* list = schema;
-  for (const auto& element : above)
-    list = element.starts_with("f:") ? schema_below(list, std::string_view(element).substr(2))
-           : list                    ? list->items
-                                     : nullptr;
-  if (!list || !parent->is_array()) return;
-  JsonArray kept;
-  for (auto& item : parent->get_array())
-    if (element_of(item, *list) != path.back()) kept.push_back(std::move(item));
-  const bool empty = kept.empty();
-  *parent = std::move(kept);
-  if (empty && above.size() > 1) remove_at(object, above, schema);
+void remove_members(Json& object, const Json& set, const Schema* schema) {
+  if (set.is_object()) remove_below(object, set, schema, 0);
 }
 
 void merge_applied(Json& live, const Json& applied, const Schema* schema) {
@@ -246,19 +262,15 @@ void merge_applied(Json& live, const Json& applied, const Schema* schema) {
   if (applied.is_array() && live.is_array() && (is_keyed(schema) || is_set(schema))) {
     // The applied order leads; what only others have comes after it, in its own order.
     JsonArray merged;
+    const auto live_items = items_of(live, *schema), applied_items = items_of(applied, *schema);
     for (const auto& item : applied.get_array()) {
-      auto* own = find_item(live, element_of(item, *schema), *schema);
-      Json made = own ? *own : item;
-      if (own) merge_applied(made, item, schema->items);
+      const auto own = live_items.find(element_of(item, *schema));
+      Json made = own != live_items.end() ? *own->second : item;
+      if (own != live_items.end()) merge_applied(made, item, schema->items);
       merged.push_back(std::move(made));
     }
-    for (const auto& item : live.get_array()) {
-      const auto element = element_of(item, *schema);
-      if (std::ranges::none_of(applied.get_array(), [&](const Json& other) {
-            return element_of(other, *schema) == element;
-          }))
-        merged.push_back(item);
-    }
+    for (const auto& item : live.get_array())
+      if (!applied_items.contains(element_of(item, *schema))) merged.push_back(item);
     live = std::move(merged);
     return;
   }

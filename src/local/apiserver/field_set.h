@@ -7,6 +7,7 @@
 #include "local/apiserver/schema.h"
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace manta::local {
@@ -24,10 +25,23 @@ void set_remove(Json& set, const FieldPath& path);
 /// ".spec.containers[name="c"].image"
 std::string path_text(const FieldPath& path);
 
-/// The value at a path, or null.
-const Json* value_at(const Json& object, const FieldPath& path, const Schema* schema);
-/// Removes the value and what becomes empty above it.
-void remove_at(Json& object, const FieldPath& path, const Schema* schema);
+/// Looks values up in an object that stays as it is meanwhile. A keyed list is indexed once, for
+/// its items are asked for one after the other.
+class PathReader {
+ public:
+  PathReader(const Json& object, const Schema* schema) : object_(object), schema_(schema) {}
+  /// The value at a path, or null.
+  const Json* at(const FieldPath& path);
+
+ private:
+  using Items = std::unordered_map<std::string, const Json*>;
+  const Json& object_;
+  const Schema* schema_;
+  std::unordered_map<const Json*, Items> lists_ = {};
+};
+
+/// Removes the values of a set's members, and what becomes empty above them.
+void remove_members(Json& object, const Json& set, const Schema* schema);
 /// Lays `applied` over `live`: objects member by member, keyed lists item by item, the rest whole.
 void merge_applied(Json& live, const Json& applied, const Schema* schema);
 

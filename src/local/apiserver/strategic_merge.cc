@@ -1,10 +1,14 @@
 #include "local/apiserver/strategic_merge.h"
 
+#include "base/hash.h"
 #include "fmt/format.h"
 #include "local/apiserver/field_errors.h"
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 namespace manta::local {
 namespace {
@@ -41,12 +45,65 @@ const Json* key_of(const Json& item, const std::string& key) {
   return item.is_object() ? item.get_object().if_contains(key) : nullptr;
 }
 
+/// A value as a text, to find it among many.
+using Ids = std::unordered_set<std::string>;
+Ids ids_of(const JsonArray& list) {
+  Ids ids;
+  for (const auto& item : list) ids.insert(canonical_json(item));
+  return ids;
+}
+
 void remove_all(JsonArray& list, const JsonArray& gone) {
+  const auto ids = ids_of(gone);
   JsonArray kept;
   for (auto& item : list)
-    if (std::ranges::find(gone, item) == gone.end()) kept.push_back(std::move(item));
+    if (!ids.contains(canonical_json(item))) kept.push_back(std::move(item));
   list = std::move(kept);
 }
+
+void retain(JsonObject& members, const JsonArray& retained) {
+  const auto names = ids_of(retained);
+  std::vector<std::string> gone;
+  for (const auto& [name, value] : members)
+    if (!names.contains(canonical_json(Json(std::string(name))))) gone.emplace_back(name);
+  for (const auto& name : gone) members.erase(name);
+}
+
+/// A list's items by their merge key; of equal keys the places of all.
+class KeyedItems {
+ public:
+  KeyedItems(JsonArray& items, const std::string& key) : items_(items), gone_(items.size()) {
+    for (std::size_t i = 0; i < items.size(); ++i)
+      if (const auto* own = key_of(items[i], key)) places_[canonical_json(*own)].push_back(i);
+  }
+  Json* first(const std::string& id) {
+    const auto found = places_.find(id);
+    return found == places_.end() ? nullptr : &items_[found->second.front()];
+  }
+  void add(const std::string& id, Json item) {
+    places_[id].push_back(items_.size());
+    items_.push_back(std::move(item));
+    gone_.push_back(false);
+  }
+  void remove(const std::string& id) {
+    const auto found = places_.find(id);
+    if (found == places_.end()) return;
+    for (const auto place : found->second) gone_[place] = true;
+    places_.erase(found);
+  }
+  /// Takes those that were removed out of the list.
+  void settle() {
+    JsonArray kept;
+    for (std::size_t i = 0; i < items_.size(); ++i)
+      if (!gone_[i]) kept.push_back(std::move(items_[i]));
+    items_ = std::move(kept);
+  }
+
+ private:
+  JsonArray& items_;
+  std::vector<bool> gone_;
+  std::unordered_map<std::string, std::vector<std::size_t>> places_ = {};
+};
 
 struct Merger {
   Result<void> object(Json& target, const Json& patch, const Schema* schema) {
@@ -66,12 +123,7 @@ struct Merger {
     const auto& changes = patch.get_object();
     if (const auto* retained = changes.if_contains(kRetain)) {
       if (!retained->is_array()) return failed(bad_request("retainKeys: expected a list"));
-      JsonArray gone;
-      for (const auto& [key, value] : members)
-        if (std::ranges::find(retained->get_array(), Json(std::string(key))) ==
-            retained->get_array().end())
-          gone.push_back(Json(std::string(key)));
-      for (const auto& key : gone) members.erase(key.get_string());
+      retain(members, retained->get_array());
     }
     for (const auto& [key, change] : changes) {
       const std::string_view name = key;
@@ -109,8 +161,9 @@ struct Merger {
     if (!target.is_array()) target = JsonArray{};
     auto& items = target.get_array();
     if (schema.patch_key.empty()) {
+      auto known = ids_of(items);
       for (const auto& item : patch)
-        if (std::ranges::find(items, item) == items.end()) items.push_back(item);
+        if (known.insert(canonical_json(item)).second) items.push_back(item);
       return {};
     }
     for (const auto& item : patch)
@@ -118,32 +171,23 @@ struct Merger {
         target = without_directives(Json(patch));
         return {};
       }
+    KeyedItems keyed(items, schema.patch_key);
     for (const auto& item : patch) {
       if (!item.is_object()) return failed(bad_request("expected objects in a list merged by key"));
       const auto* key = key_of(item, schema.patch_key);
       if (!key)
         return failed(bad_request(fmt::format("map: {} does not contain declared merge key: {}",
                                               dump_json(item), schema.patch_key)));
-      auto found = std::ranges::find_if(items, [&](const Json& own) {
-        const auto* own_key = key_of(own, schema.patch_key);
-        return own_key && *own_key == *key;
-      });
+      const auto id = canonical_json(*key);
       if (directive_of(item) == "delete") {
-        while (found != items.end()) {
-          items.erase(found);
-          found = std::ranges::find_if(items, [&](const Json& own) {
-            const auto* own_key = key_of(own, schema.patch_key);
-            return own_key && *own_key == *key;
-          });
-        }
-        continue;
+        keyed.remove(id);
+      } else if (auto* own = keyed.first(id)) {
+        if (auto done = object(*own, item, schema.items); !done) return done;
+      } else {
+        keyed.add(id, without_directives(item));
       }
-      if (found == items.end()) {
-        items.push_back(without_directives(item));
-        continue;
-      }
-      if (auto done = object(*found, item, schema.items); !done) return done;
     }
+    keyed.settle();
     return {};
   }
 
@@ -158,21 +202,18 @@ struct Merger {
       if (!list || !list->is_array()) continue;
       const Field* field = schema ? schema->field(field_name) : nullptr;
       const std::string merge_key = field ? field->schema->patch_key : std::string();
-      auto rank = [&](const Json& item) -> std::optional<std::size_t> {
-        const auto& order_list = wanted.get_array();
-        for (std::size_t i = 0; i < order_list.size(); ++i) {
-          if (merge_key.empty() ? order_list[i] == item
-                                : key_of(order_list[i], merge_key) && key_of(item, merge_key) &&
-                                      *key_of(order_list[i], merge_key) == *key_of(item, merge_key))
-            return i;
-        }
-        return std::nullopt;
+      const auto id = [&](const Json& item) -> std::optional<std::string> {
+        const auto* own = merge_key.empty() ? &item : key_of(item, merge_key);
+        return own ? std::optional(canonical_json(*own)) : std::nullopt;
       };
+      std::unordered_map<std::string, std::size_t> ranks;
+      for (std::size_t i = 0; i < wanted.get_array().size(); ++i)
+        if (auto own = id(wanted.get_array()[i])) ranks.emplace(std::move(*own), i);
       std::vector<std::pair<std::size_t, std::size_t>> ranked;  // rank, place
       std::size_t last = 0;
       auto& items = list->get_array();
       for (std::size_t i = 0; i < items.size(); ++i) {
-        if (auto own = rank(items[i])) last = *own;
+        if (const auto own = id(items[i]); own && ranks.contains(*own)) last = ranks.at(*own);
         ranked.emplace_back(last, i);
       }
       std::ranges::sort(ranked);

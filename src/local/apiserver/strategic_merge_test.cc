@@ -1,5 +1,6 @@
 #include "local/apiserver/strategic_merge.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace manta::local {
@@ -59,6 +60,29 @@ TEST_P(StrategicMerge, Row) {
 }
 INSTANTIATE_TEST_SUITE_P(, StrategicMerge, testing::ValuesIn(kCases),
                          [](const auto& row) { return row.param.name; });
+
+// Items were once looked for one after the other.
+TEST(StrategicMergeLists, MayBeLong) {
+  BuiltinTypes types;
+  const auto pod = [](std::string_view rest) {
+    std::string list, order;
+    for (int i = 0; i < 30'000; ++i) {
+      list += fmt::format(R"({}{{"name":"E{}"{}}})", i ? "," : "", i, rest);
+      order += fmt::format(R"({}{{"name":"E{}"}})", i ? "," : "", 29'999 - i);
+    }
+    return *parse_json(fmt::format(
+        R"({{"spec":{{"containers":[{{"name":"c","env":[{}],"$setElementOrder/env":[{}]}}]}}}})",
+        list, order));
+  };
+  auto target = pod("");
+  const auto& type = *types.find("core.v1.Pod");
+  ASSERT_TRUE(strategic_merge(target, pod(R"(,"value":"a")"), type));
+  const auto& items = array_at(array_at(target, {"spec", "containers"})[0], {"env"});
+  ASSERT_EQ(items.size(), 30'000u);
+  EXPECT_EQ(dump_json(items[0]), R"({"name":"E29999","value":"a"})");
+  ASSERT_TRUE(strategic_merge(target, pod(R"(,"$patch":"delete")"), type));
+  EXPECT_EQ(array_at(array_at(target, {"spec", "containers"})[0], {"env"}).size(), 0u);
+}
 
 TEST(StrategicMergeErrors, ItemWithoutItsKeyIsRefused) {
   BuiltinTypes types;
