@@ -2,10 +2,13 @@
 // aggregated one.
 #pragma once
 
+#include "base/result.h"
 #include "local/apiserver/kinds.h"
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace manta::local {
 
@@ -28,13 +31,21 @@ class Discovery {
 /// /openapi/v3: the documents that kubectl's explain, apply and validation read.
 class OpenApi {
  public:
-  OpenApi(const Kinds& kinds, BuiltinTypes& types) : kinds_(kinds), types_(types) {}
+  /// The custom resource definition of that name. Schemas are given as they are written there, with
+  /// their descriptions; a kind without a stored definition is described by what is checked.
+  using Definition = std::function<Result<Json>(const std::string& name)>;
+
+  OpenApi(const Kinds& kinds, BuiltinTypes& types, Definition definition)
+      : kinds_(kinds), types_(types), definition_(std::move(definition)) {}
   Json index() const;
   std::optional<Json> document(std::string_view group, std::string_view version) const;
 
  private:
+  Json custom_schema(const Kind& kind) const;
+
   const Kinds& kinds_;
   BuiltinTypes& types_;
+  Definition definition_;
 };
 
 }  // namespace manta::local

@@ -13,9 +13,26 @@ kube::Propagation propagation_of(std::string_view text) {
   return kube::Propagation::Default;
 }
 
+Result<void> read_propagation(std::string_view policy, kube::Request& request) {
+  request.propagation = propagation_of(policy);
+  if (request.propagation != kube::Propagation::Default) return {};
+  FieldErrors errors;
+  errors.not_supported("propagationPolicy", Json(policy), {"Foreground", "Background", "Orphan"});
+  return failed(errors.to_error({"", "v1", "", "DeleteOptions"}, ""));
+}
+
 /// Our name for who writes: the first part of the User-Agent, as the server takes it.
 std::string default_manager(const Caller& caller) {
   return caller.user_agent.substr(0, caller.user_agent.find('/'));
+}
+
+constexpr std::int64_t kMaxManager = 128;
+
+Error unknown_dry_run(std::string_view value, std::string kind) {
+  FieldErrors errors;
+  errors.add("dryRun", "FieldValueNotSupported",
+             fmt::format("Unsupported value: [\"{}\"]: supported values: \"All\"", value));
+  return errors.to_error({"meta.k8s.io", "v1", "", std::move(kind)}, "");
 }
 
 std::string options_kind(std::string_view method) {
@@ -35,15 +52,15 @@ Result<void> read_options(const HttpRequest& http, const QueryMap& query, kube::
   request.continue_ = first(query, "continue");
   request.field_manager = first(query, "fieldManager");
   if (request.field_manager.empty()) request.field_manager = default_manager(http.caller);
+  if (const auto size = first(query, "fieldManager").size(); size > kMaxManager) {
+    FieldErrors errors;
+    errors.too_long("fieldManager", kMaxManager);
+    return failed(errors.to_error({"meta.k8s.io", "v1", "", options_kind(http.method)}, ""));
+  }
   request.field_validation = first(query, "fieldValidation");
   request.force = is_true(first(query, "force"));
   if (const auto dry = first(query, "dryRun"); !dry.empty()) {
-    if (dry != "All") {
-      FieldErrors errors;
-      errors.add("dryRun", "FieldValueNotSupported",
-                 fmt::format("Unsupported value: [\"{}\"]: supported values: \"All\"", dry));
-      return failed(errors.to_error({"meta.k8s.io", "v1", "", options_kind(http.method)}, ""));
-    }
+    if (dry != "All") return failed(unknown_dry_run(dry, options_kind(http.method)));
     request.dry_run = true;
   }
   auto limit = number(query, "limit");
@@ -52,11 +69,48 @@ Result<void> read_options(const HttpRequest& http, const QueryMap& query, kube::
   return {};
 }
 
+Result<void> check_list_options(const QueryMap& query, bool watching) {
+  if (auto seconds = number(query, "timeoutSeconds"); !seconds) return failed(seconds.error());
+  const auto match = first(query, "resourceVersionMatch");
+  const auto version = first(query, "resourceVersion");
+  const auto initial = query.contains("sendInitialEvents");
+  FieldErrors errors;
+  const auto forbid = [&](std::string_view field, std::string_view why) {
+    errors.forbidden(std::string(field), why);
+  };
+  if (initial) {
+    if (match != "NotOlderThan")
+      forbid("resourceVersionMatch",
+             "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+    if (!watching) {
+      errors = {};
+      forbid("sendInitialEvents", "sendInitialEvents is forbidden for list");
+    }
+  } else if (watching && !match.empty()) {
+    forbid("resourceVersionMatch",
+           "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+  } else if (!match.empty()) {
+    if (version.empty())
+      forbid("resourceVersionMatch",
+             "resourceVersionMatch is forbidden unless resourceVersion is provided");
+    if (!first(query, "continue").empty())
+      forbid("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided");
+    if (match != "Exact" && match != "NotOlderThan")
+      errors.not_supported("resourceVersionMatch", Json(match), {"Exact", "NotOlderThan", ""});
+    if (match == "Exact" && version == "0")
+      forbid("resourceVersionMatch",
+             "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+  }
+  if (errors.empty()) return {};
+  return failed(errors.to_error({"meta.k8s.io", "v1", "", "ListOptions"}, ""));
+}
+
 Result<void> read_delete_options(const Json& body, const QueryMap& query, kube::Request& request) {
   auto grace = number(query, "gracePeriodSeconds");
   if (!grace) return failed(grace.error());
   request.grace_period_seconds = *grace;
-  request.propagation = propagation_of(first(query, "propagationPolicy"));
+  if (const auto policy = first(query, "propagationPolicy"); !policy.empty())
+    if (auto ok = read_propagation(policy, request); !ok) return ok;
   if (const auto orphan = first(query, "orphanDependents"); !orphan.empty())
     request.propagation =
         is_true(orphan) ? kube::Propagation::Orphan : kube::Propagation::Background;
@@ -64,12 +118,12 @@ Result<void> read_delete_options(const Json& body, const QueryMap& query, kube::
   if (const auto* value = find(body, {"gracePeriodSeconds"}); value && value->is_int64())
     request.grace_period_seconds = value->get_int64();
   if (const auto policy = string_at(body, {"propagationPolicy"}); !policy.empty()) {
-    request.propagation = propagation_of(policy);
-    if (request.propagation == kube::Propagation::Default) {
+    if (auto ok = read_propagation(policy, request); !ok) return ok;
+    if (const auto* orphan = find(body, {"orphanDependents"}); orphan && orphan->is_bool()) {
       FieldErrors errors;
-      errors.not_supported("propagationPolicy", Json(policy),
-                           {"Foreground", "Background", "Orphan"});
-      return failed(errors.to_error({"", "v1", "", "DeleteOptions"}, ""));
+      errors.invalid("propagationPolicy", Json(policy),
+                     "orphanDependents and deletionPropagation cannot be both set");
+      return failed(errors.to_error({"meta.k8s.io", "v1", "", "DeleteOptions"}, ""));
     }
   }
   if (const auto* orphan = find(body, {"orphanDependents"}); orphan && orphan->is_bool())
@@ -77,8 +131,14 @@ Result<void> read_delete_options(const Json& body, const QueryMap& query, kube::
         orphan->get_bool() ? kube::Propagation::Orphan : kube::Propagation::Background;
   request.precondition_uid = string_at(body, {"preconditions", "uid"});
   request.precondition_resource_version = string_at(body, {"preconditions", "resourceVersion"});
-  for (const auto& value : array_at(body, {"dryRun"}))
-    if (value == Json("All")) request.dry_run = true;
+  for (const auto& value : array_at(body, {"dryRun"})) {
+    // Whoever asks for a trial in a word that we do not know must not lose the object.
+    if (value != Json("All"))
+      return failed(unknown_dry_run(
+          value.is_string() ? std::string_view(value.get_string()) : std::string_view(),
+          "DeleteOptions"));
+    request.dry_run = true;
+  }
   return {};
 }
 

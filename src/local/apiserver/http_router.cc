@@ -17,6 +17,11 @@ bool is_stream(std::string_view subresource) {
          subresource == "portforward";
 }
 
+/// Logs are read, streams opened by GET (WebSocket) or POST (SPDY).
+bool may_stream(std::string_view subresource, std::string_view method) {
+  return method == "GET" || (method == "POST" && subresource != "log");
+}
+
 Error not_allowed() {
   return {.code = ErrorCode::MethodNotAllowed,
           .message = "the server does not allow this method on the requested resource",
@@ -28,7 +33,8 @@ HttpAnswer document_answer(const std::optional<Json>& document) {
 }
 
 /// The verb of a method that writes.
-Result<void> read_verb(const HttpRequest& http, const Kind& kind, kube::Request& request) {
+Result<void> read_verb(const HttpRequest& http, const Kind& kind, const QueryMap& query,
+                       kube::Request& request) {
   const auto& method = http.method;
   const bool named = !request.name.empty();
   if (method == "POST") {
@@ -48,6 +54,8 @@ Result<void> read_verb(const HttpRequest& http, const Kind& kind, kube::Request&
                          : "application/json-patch+json, application/merge-patch+json, "
                            "application/apply-patch+yaml"));
     request.patch_type = *type;
+    // Whoever applies says who they are; the User-Agent will not do.
+    if (*type == kube::PatchType::Apply) request.field_manager = first(query, "fieldManager");
   } else if (method == "DELETE") {
     request.verb = named ? kube::Verb::Delete : kube::Verb::DeleteCollection;
   } else {
@@ -97,7 +105,11 @@ HttpAnswer old_openapi() {
 HttpRouter::HttpRouter(Rest& rest)
     : rest_(rest),
       discovery_(std::make_unique<Discovery>(rest.kinds())),
-      openapi_(std::make_unique<OpenApi>(rest.kinds(), rest.types())) {}
+      openapi_(std::make_unique<OpenApi>(rest.kinds(), rest.types(), [&rest](const auto& name) {
+        const auto crds =
+            rest.kinds().find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+        return rest.get(*crds, "", name);
+      })) {}
 HttpRouter::~HttpRouter() = default;
 
 HttpAnswer HttpRouter::handle(HttpRequest request) {
@@ -208,16 +220,21 @@ HttpAnswer HttpRouter::call(const HttpRequest& http, Route& route) {
   auto& request = route.request;
   const auto& kind = *route.kind;
   const bool of_pod = is_core(kind, "pods");
-  if (of_pod && !request.name.empty() && is_stream(request.subresource)) return pod_stream(route);
+  if (of_pod && !request.name.empty() && is_stream(request.subresource))
+    return may_stream(request.subresource, http.method) ? pod_stream(route)
+                                                        : error_answer(not_allowed());
   if ((of_pod || is_core(kind, "services")) && request.subresource == "proxy") return proxy(route);
 
   if (auto ok = read_options(http, route.query, request); !ok) return error_answer(ok.error());
   if (http.method == "GET" || http.method == "HEAD") {
-    if (is_true(first(route.query, "watch")) && request.subresource.empty()) return watch(route);
-    if (request.name.empty()) return list(route);
+    const bool watching = is_true(first(route.query, "watch")) && request.subresource.empty();
+    if (watching || request.name.empty()) {
+      if (auto ok = check_list_options(route.query, watching); !ok) return error_answer(ok.error());
+      return watching ? watch(route) : list(route);
+    }
     request.verb = kube::Verb::Get;
   } else {
-    if (auto ok = read_verb(http, kind, request); !ok) return error_answer(ok.error());
+    if (auto ok = read_verb(http, kind, route.query, request); !ok) return error_answer(ok.error());
     if (auto ok = read_content(http, kind, route.query, rest_.types(), request); !ok)
       return error_answer(ok.error());
   }

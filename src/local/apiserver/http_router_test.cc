@@ -136,6 +136,98 @@ TEST(HttpRouter, DiscoveryAndOpenApiNameEveryKind) {
       << "kubectl apply of a List needs it";
 }
 
+TEST(HttpRouter, OpenApiTellsWhatDefinitionsSayOfTheirFields) {
+  World world;
+  const auto made =
+      world.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", R"({
+"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"probes.x.io"},
+"spec":{"group":"x.io","names":{"kind":"Probe","plural":"probes"},"scope":"Namespaced","versions":[
+{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","description":"Looks.",
+"properties":{"spec":{"type":"object","description":"Where to look.","properties":{"n":{"type":"integer","description":"How often.","maximum":3}}}}}}}]}})");
+  ASSERT_EQ(made.status, 201) << made.body;
+  const auto document = world.json(world.send("GET", "/openapi/v3/apis/x.io/v1"));
+  const auto* probe = find(document, {"components", "schemas", "io.x.v1.Probe"});
+  ASSERT_NE(probe, nullptr);
+  EXPECT_EQ(string_at(*probe, {"description"}), "Looks.");
+  EXPECT_EQ(string_at(*probe, {"properties", "spec", "description"}), "Where to look.");
+  EXPECT_EQ(dump_json(*find(*probe, {"properties", "spec", "properties", "n"})),
+            R"({"description":"How often.","type":"integer","maximum":3})");
+  EXPECT_EQ(string_at(*probe, {"properties", "metadata", "$ref"}),
+            "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
+}
+
+// What a real kube-apiserver answers to each.
+TEST(HttpRouter, SubresourcesHaveTheirOwnVerbs) {
+  World world;
+  world.pod("p");
+  const std::string pod = "/api/v1/namespaces/default/pods/p/";
+  for (const auto& [method, sub] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"GET", "eviction"},
+                                                                  {"PUT", "eviction"},
+                                                                  {"DELETE", "eviction"},
+                                                                  {"GET", "binding"},
+                                                                  {"PUT", "binding"},
+                                                                  {"DELETE", "binding"},
+                                                                  {"POST", "log"},
+                                                                  {"PUT", "log"},
+                                                                  {"DELETE", "log"},
+                                                                  {"DELETE", "exec"},
+                                                                  {"PUT", "exec"},
+                                                                  {"PATCH", "attach"},
+                                                                  {"DELETE", "portforward"},
+                                                                  {"DELETE", "status"}})
+    EXPECT_EQ(world.send(method, pod + sub, "{}").status, 405) << method << " " << sub;
+  EXPECT_EQ(world.send("POST", pod + "eviction", R"({"metadata":{"name":"q"}})").status, 400);
+  EXPECT_EQ(
+      world.send("POST", pod + "binding", R"({"metadata":{"name":"q"},"target":{"name":"n"}})")
+          .status,
+      400);
+  const auto here = world.json(world.send("GET", "/api/v1/namespaces/default/pods/p"));
+  EXPECT_EQ(string_at(here, {"metadata", "name"}), "p");
+  EXPECT_EQ(find(here, {"metadata", "deletionTimestamp"}), nullptr);
+  EXPECT_EQ(world.send("DELETE", "/api/v1/namespaces/default/finalize", "{}").status / 100, 4);
+  EXPECT_EQ(world.send("GET", "/api/v1/namespaces/default/finalize").status, 405);
+  EXPECT_EQ(world.send("GET", "/api/v1/namespaces/default/serviceaccounts/default/token").status,
+            405);
+}
+
+TEST(HttpRouter, OptionsThatAreNoneAreRefused) {
+  World world;
+  world.pod("p");
+  const std::string pods = "/api/v1/namespaces/default/pods";
+  for (const auto* query :
+       {"resourceVersionMatch=Exact", "resourceVersionMatch=Foo", "sendInitialEvents=true",
+        "resourceVersion=0&resourceVersionMatch=Exact",
+        "resourceVersion=1&resourceVersionMatch=Exact&continue=a", "watch=1&sendInitialEvents=true",
+        "watch=1&resourceVersionMatch=NotOlderThan"})
+    EXPECT_EQ(world.send("GET", pods + "?" + query).status, 422) << query;
+  EXPECT_EQ(world.send("GET", pods + "?timeoutSeconds=abc").status, 400);
+  // None of these may delete it.
+  for (const auto* body :
+       {R"({"dryRun":["all"]})", R"({"dryRun":[1]})", R"({"propagationPolicy":"Foo"})",
+        R"({"propagationPolicy":"Orphan","orphanDependents":true})"})
+    EXPECT_EQ(world.send("DELETE", pods + "/p", body).status, 422) << body;
+  EXPECT_EQ(world.send("DELETE", pods + "/p?propagationPolicy=Foo").status, 422);
+  EXPECT_EQ(world.send("GET", pods + "/p").status, 200);
+}
+
+TEST(HttpRouter, WhoeverAppliesNamesThemselvesAndTheirKind) {
+  World world;
+  const std::string at = "/api/v1/namespaces/default/configmaps/m";
+  const std::map<std::string, std::string> apply{{"content-type", "application/apply-patch+yaml"}};
+  const std::string body = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m"}})";
+  EXPECT_EQ(world.send("PATCH", at, body, apply).status, 422);
+  EXPECT_EQ(world.send("PATCH", at + "?fieldManager=" + std::string(129, 'x'), body, apply).status,
+            422);
+  EXPECT_EQ(world.send("PATCH", at + "?fieldManager=x", body, apply).status, 201);
+  const auto other =
+      world.send("PATCH", at + "?fieldManager=x",
+                 R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"m"}})", apply);
+  EXPECT_EQ(other.status, 400);
+  EXPECT_NE(other.body.find("invalid object type: /v1, Kind=Secret"), std::string::npos)
+      << other.body;
+}
+
 TEST(HttpRouter, LogNeedsANodeToAnswer) {
   World world;
   world.pod("p");

@@ -154,6 +154,16 @@ Json OpenApi::index() const {
   return JsonObject{{"paths", std::move(paths)}};
 }
 
+/// Null when no definition is stored.
+Json OpenApi::custom_schema(const Kind& kind) const {
+  const auto crd = definition_(kind.crd->crd_name);
+  if (!crd) return {};
+  for (const auto& version : array_at(*crd, {"spec", "versions"}))
+    if (string_at(version, {"name"}) == kind.resource.version)
+      if (const auto* schema = find(version, {"schema", "openAPIV3Schema"})) return *schema;
+  return {};
+}
+
 std::optional<Json> OpenApi::document(std::string_view group, std::string_view version) const {
   const auto kinds = kinds_.in(group, version);
   if (kinds.empty()) return std::nullopt;
@@ -170,15 +180,18 @@ std::optional<Json> OpenApi::document(std::string_view group, std::string_view v
     } else {
       name = fmt::format("{}.{}.{}", reversed(kind->resource.group), kind->resource.version,
                          kind->resource.kind);
-      Json made = kind->schema ? writer.object(*kind->schema)
-                               : Json(JsonObject{{"type", "object"},
-                                                 {"x-kubernetes-preserve-unknown-fields", true}});
+      Json made = custom_schema(*kind);
+      if (!made.is_object())
+        made = kind->schema ? writer.object(*kind->schema)
+                            : Json(JsonObject{{"type", "object"},
+                                              {"x-kubernetes-preserve-unknown-fields", true}});
       auto& members = made.get_object();
       auto& properties = members["properties"];
       if (!properties.is_object()) properties = JsonObject{};
-      properties.get_object()["apiVersion"] = JsonObject{{"type", "string"}};
-      properties.get_object()["kind"] = JsonObject{{"type", "string"}};
-      properties.get_object()["metadata"] = writer.reference(*types_.find("meta.v1.ObjectMeta"));
+      auto& own = properties.get_object();
+      for (const auto* field : {"apiVersion", "kind"})
+        if (!own.contains(field)) own[field] = JsonObject{{"type", "string"}};
+      own["metadata"] = writer.reference(*types_.find("meta.v1.ObjectMeta"));
       writer.schemas[name] = std::move(made);
     }
     auto& schema = writer.schemas[name].get_object();

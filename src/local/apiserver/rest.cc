@@ -236,6 +236,13 @@ Result<Json> Rest::run(kube::Request& request, Context& context) {
 
 Result<Json> Rest::run_subresource(const Kind& kind, kube::Request& request, Context& context) {
   const auto& sub = request.subresource;
+  const auto verb = request.verb;
+  auto refused = [] {
+    return failed(
+        Error{.code = ErrorCode::MethodNotAllowed,
+              .message = "the server does not allow this method on the requested resource",
+              .http_status = 405});
+  };
   auto missing = [&] {
     return failed(Error{.code = ErrorCode::NotFound,
                         .message = "the server could not find the requested resource",
@@ -253,19 +260,24 @@ Result<Json> Rest::run_subresource(const Kind& kind, kube::Request& request, Con
                                              kind.resource.plural == "statefulsets" ||
                                              kind.resource.plural == "replicationcontrollers"
                                        : kind.crd->scale.has_value();
-  if (sub == "scale" && scalable) return scale(kind, request, context);
+  if (sub == "scale" && scalable) {
+    if (verb != kube::Verb::Get && verb != kube::Verb::Update && verb != kube::Verb::Patch)
+      return refused();
+    return scale(kind, request, context);
+  }
   if (is_core(kind, "pods")) {
-    if (sub == "binding") return bind(request, context);
-    if (sub == "eviction") return evict(kind, request, context);
+    if (sub == "binding") return verb == kube::Verb::Create ? bind(request, context) : refused();
+    if (sub == "eviction")
+      return verb == kube::Verb::Create ? evict(kind, request, context) : refused();
     if (sub == "ephemeralcontainers" || sub == "resize") {
       if (request.verb == kube::Verb::Get) return get(kind, request.namespace_, request.name);
       return failed(not_allowed(kind, "request"));  // the node cannot change a running Pod
     }
   }
   if (is_core(kind, "namespaces") && sub == "finalize")
-    return finalize_namespace(kind, request, context);
+    return verb == kube::Verb::Update ? finalize_namespace(kind, request, context) : refused();
   if (is_core(kind, "serviceaccounts") && sub == "token")
-    return create_token(kind, request, context);
+    return verb == kube::Verb::Create ? create_token(kind, request, context) : refused();
   return missing();
 }
 

@@ -60,6 +60,12 @@ Json scale_of(const Kind& kind, const ScalePaths& paths, const Json& object) {
                     {"status", std::move(status)}};
 }
 
+/// A body may leave out what the path says, not gainsay it.
+bool names_same(const kube::Request& request, std::string_view name) {
+  const auto own = string_at(request.body, {"metadata", "name"});
+  return own.empty() || own == name;
+}
+
 /// The answer to a POST that makes no object of its own.
 Json created_status() {
   return JsonObject{{"kind", "Status"},
@@ -109,6 +115,8 @@ Result<Json> Rest::bind(const kube::Request& request, Context& context) {
   const auto name = request.name.empty()
                         ? std::string(string_at(request.body, {"metadata", "name"}))
                         : request.name;
+  if (!names_same(request, name))
+    return failed(bad_request("name in URL does not match name in Binding object"));
   auto pod = get(*pods, request.namespace_, name);
   if (!pod) return pod;
   const auto node = std::string(string_at(request.body, {"target", "name"}));
@@ -147,6 +155,8 @@ Result<Json> Rest::bind(const kube::Request& request, Context& context) {
 }
 
 Result<Json> Rest::evict(const Kind& kind, kube::Request& request, Context& context) {
+  if (!names_same(request, request.name))
+    return failed(bad_request("name in URL does not match name in Eviction object"));
   kube::Request deletion;
   deletion.verb = kube::Verb::Delete;
   deletion.namespace_ = request.namespace_;
@@ -166,7 +176,6 @@ Result<Json> Rest::evict(const Kind& kind, kube::Request& request, Context& cont
 Result<Json> Rest::finalize_namespace(const Kind& kind, kube::Request& request, Context&) {
   auto current = get(kind, "", request.name);
   if (!current) return current;
-  if (request.verb == kube::Verb::Get) return current;
   if (const auto version = string_at(request.body, {"metadata", "resourceVersion"});
       !version.empty() && version != string_at(*current, {"metadata", "resourceVersion"}))
     return failed(object_modified(kind.resource, request.name));
