@@ -291,7 +291,7 @@ TEST(WorkerPod, OfARayServiceDrainsItsNodeBeforeItGoes) {
     const char* lifecycle = "null";
     bool hook = true;
     std::int64_t grace = 120;
-    const char* deadline = "--deadline-remaining-seconds 105 ";
+    const char* deadline = "deadline=105\n";
   };
   const Row rows[] = {
       {"AsItIs"},
@@ -300,11 +300,11 @@ TEST(WorkerPod, OfARayServiceDrainsItsNodeBeforeItGoes) {
       {.name = "UsersGrace",
        .pod_spec = R"({"terminationGracePeriodSeconds": 600})",
        .grace = 600,
-       .deadline = "--deadline-remaining-seconds 585 "},
+       .deadline = "deadline=585\n"},
       {.name = "VeryShort",
        .pod_spec = R"({"terminationGracePeriodSeconds": 5})",
        .grace = 5,
-       .deadline = "--deadline-remaining-seconds 1 "},
+       .deadline = "deadline=1\n"},
       {.name = "UsersHook", .lifecycle = R"({"postStart": {}})", .hook = false, .grace = 0},
   };
   for (const auto& row : rows) {
