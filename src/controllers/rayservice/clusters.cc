@@ -1,6 +1,7 @@
 #include "controllers/rayservice/clusters.h"
 
 #include "controllers/rayservice/conditions.h"
+#include "controllers/rayservice/queueing.h"
 #include "controllers/rayservice/serve.h"
 #include "controllers/rayservice/services.h"
 #include "controllers/writes.h"
@@ -17,7 +18,6 @@ namespace manta::controllers::rayservice {
 namespace {
 
 constexpr std::chrono::seconds kDeletionDelay{60};
-constexpr std::string_view kKueueQueue = "kueue.x-k8s.io/queue-name";
 
 Json goal_cluster(const Draft& draft, std::string_view name) {
   // With the gate off a strategy of steps changes nothing of what a cluster looks like.
@@ -226,6 +226,7 @@ void update_in_place(Draft& draft, const ray::RayCluster& cluster, Fit fit, std:
   if (fit == Fit::Absorb && ray::autoscaling_enabled(cluster.spec)) keep_replicas(goal, cluster);
   auto metadata = ray::to_json(cluster.meta);
   metadata.as_object()["labels"] = ensure(goal, {"metadata", "labels"});
+  keep_hold(goal, cluster);
   metadata.as_object()["annotations"] = ensure(goal, {"metadata", "annotations"});
   goal.as_object()["metadata"] = std::move(metadata);
   kube::Write write{.kind = kube::WriteKind::Update,
@@ -241,20 +242,15 @@ void update_in_place(Draft& draft, const ray::RayCluster& cluster, Fit fit, std:
 
 void resume_cluster(Draft& draft, const ray::RayCluster& cluster) {
   if (!ray::is_true(cluster.spec.suspend)) return;
-  const auto& wanted = draft.spec().rayClusterConfig.suspend;
-  // A queue manager's suspension is its own to lift.
-  const bool queued = !cluster.meta.label(kKueueQueue).empty();
-  if (wanted != false || queued) {
+  // A queue manager's suspension is its own to lift. What was held, and is no longer what the queue
+  // has let run, makes way for what is.
+  const bool ours = was_held(cluster) ? fit_of(cluster, draft, false) != Fit::Different
+                                      : draft.spec().rayClusterConfig.suspend == false &&
+                                            !is_queued(cluster.meta);
+  if (ours)
+    draft.write(hold_cluster(cluster, false));
+  else
     draft.waits.push_back(fmt::format("RayCluster {} is suspended", cluster.meta.key.name));
-    return;
-  }
-  draft.write({.kind = kube::WriteKind::Patch,
-               .resource = ray::kRayClusters,
-               .key = cluster.meta.key,
-               .body = {{"metadata", {{"uid", cluster.meta.uid}}}, {"spec", {{"suspend", false}}}},
-               .patch_type = kube::PatchType::Merge,
-               .lane = "cluster:" + cluster.meta.key.name,
-               .why = "rayClusterConfig.suspend is false"});
 }
 
 kube::Write deletion_of(const ray::RayCluster& cluster, std::string_view suffix) {

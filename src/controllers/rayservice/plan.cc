@@ -2,6 +2,7 @@
 
 #include "controllers/rayservice/clusters.h"
 #include "controllers/rayservice/conditions.h"
+#include "controllers/rayservice/queueing.h"
 #include "controllers/rayservice/serving.h"
 #include "controllers/rayservice/status.h"
 #include "controllers/rayservice/suspension.h"
@@ -67,7 +68,7 @@ kube::Plan plan(const RayServiceSeen& seen, const Settings& settings,
   if (!is_marked(draft.status, kSuspending)) delete_dangling(draft);  // else all are deleted
   if (const auto problem = validate(draft.service(), settings))
     refuse(draft, *problem);
-  else if (!plan_suspension(draft) && !has_timed_out(draft))
+  else if (!plan_suspension(draft) && !plan_hold(draft) && !has_timed_out(draft))
     plan_serving(draft);
   plan_status(draft);
   return std::move(draft.plan);

@@ -1,5 +1,6 @@
 #include "controllers/rayservice/validation.h"
 
+#include "controllers/rayservice/queueing.h"
 #include "ray/validation.h"
 
 #include <fmt/format.h>
@@ -8,7 +9,8 @@ namespace manta::controllers::rayservice {
 namespace {
 
 // What upstream takes, and what then never works. SEEN-04, SEEN-28, SEEN-30.
-std::optional<std::string> hopeless(const ray::RayClusterSpec& cluster) {
+std::optional<std::string> hopeless(const ray::RayService& service) {
+  const auto& cluster = service.spec.rayClusterConfig;
   if (const auto twice = ray::duplicate_worker_group(cluster))
     return fmt::format(
         "spec.rayClusterConfig.workerGroupSpecs[{}].groupName {} is used by an earlier group; "
@@ -22,7 +24,7 @@ std::optional<std::string> hopeless(const ray::RayClusterSpec& cluster) {
         "how "
         "a RayService is upgraded",
         *cluster.upgradeStrategy->type);
-  if (ray::is_true(cluster.suspend))
+  if (ray::is_true(cluster.suspend) && !is_queued(service.meta))
     return "spec.rayClusterConfig.suspend must not be true; spec.suspend suspends a RayService";
   return std::nullopt;
 }
@@ -36,7 +38,7 @@ std::optional<Problem> validate(const ray::RayService& service, const Settings& 
                                            validation_gates(settings));
       !ok)
     return Problem{"InvalidRayServiceSpec", ok.error().message};
-  if (auto why = hopeless(service.spec.rayClusterConfig))
+  if (auto why = hopeless(service))
     return Problem{"InvalidRayServiceSpec", "The RayService spec is invalid: " + *why};
   return std::nullopt;
 }

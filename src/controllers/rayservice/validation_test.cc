@@ -139,6 +139,12 @@ const Row kRows[] = {
      SPEC "spec.rayClusterConfig.upgradeStrategy.type None must not be set"},
     {"SEEN_30_TheChildSuspended", [](auto& rs) { rs.spec.rayClusterConfig.suspend = true; },
      SPEC "spec.rayClusterConfig.suspend must not be true"},
+    {"OneThatAQueueHolds",
+     [](auto& rs) {
+       rs.spec.rayClusterConfig.suspend = true;
+       rs.meta.labels["kueue.x-k8s.io/queue-name"] = "q";
+     },
+     ""},
 };
 
 class Validate : public ::testing::TestWithParam<Row> {};
