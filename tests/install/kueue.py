@@ -5,6 +5,7 @@
 
 Not part of `make setup`: the build takes ten minutes of two cores. test_kueue.py is skipped where it was not built.
 """
+import base64
 import contextlib
 import json
 import os
@@ -52,7 +53,6 @@ def wanted_webhook(hook):
 
 def webhooks(certificate):
     """Kueue's webhook configurations, reached at this machine's loopback."""
-    import base64
     bundle = base64.b64encode(certificate.read_bytes()).decode()
     for configuration in yaml.safe_load_all((MANIFESTS / "manifests.yaml").read_text()):
         hooks = [hook for hook in configuration["webhooks"] if wanted_webhook(hook)]

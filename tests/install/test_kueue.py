@@ -1,5 +1,6 @@
 """What a real Kueue does to Ray's objects, and the operator with it: scenarios in kueue/, each with a queue of its own."""
 import json
+import os
 import threading
 import time
 from pathlib import Path
@@ -13,7 +14,8 @@ from rights import conform, grant
 SCENARIOS = Path(__file__).parent / "kueue"
 CPUS = {"raycluster": 4, "rayjob": 3, "rayservice": 4, "elastic": 3}
 
-pytestmark = pytest.mark.skipif(not kueue.BINARY.exists(), reason="no Kueue (tests/install/kueue.py build)")
+pytestmark = pytest.mark.skipif("CI" in os.environ or not kueue.BINARY.exists(),
+                                reason="minutes, and no Kueue unless somebody built it (tests/install/kueue.py build)")
 
 
 @pytest.fixture(scope="module")
