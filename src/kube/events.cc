@@ -1,5 +1,6 @@
 #include "kube/events.h"
 
+#include "base/excerpt.h"
 #include "base/log.h"
 
 #include <fmt/format.h>
@@ -172,7 +173,7 @@ struct EventRecorder::Impl {
 void EventRecorder::Impl::record(std::string_view from, const ObjectRef& regarding,
                                  EventNote note) {
   if (note.action.empty()) note.action = note.reason;
-  note.note = cut(std::move(note.note), kLongestNote);
+  note.note = excerpt(note.note, kLongestNote);
   note.reason = cut(std::move(note.reason), kLongestWord);
   note.action = cut(std::move(note.action), kLongestWord);
   const std::string who(from.empty() ? std::string_view(controller) : from);

@@ -1,5 +1,6 @@
 #include "ray/types.h"
 
+#include "base/excerpt.h"
 #include "ray/labels.h"
 
 #include <algorithm>
@@ -17,6 +18,7 @@ bool condition_is_true(const std::vector<Condition>& conditions, std::string_vie
 }
 
 bool set_condition(std::vector<Condition>& conditions, Condition wanted, Time now) {
+  wanted.message = excerpt(wanted.message, kLongestMessage);
   const auto it = std::ranges::find(conditions, wanted.type, &Condition::type);
   if (!wanted.lastTransitionTime) wanted.lastTransitionTime = now;
   if (it == conditions.end()) {

@@ -354,6 +354,15 @@ TEST(Conditions, TransitionTimeMovesOnlyWithTheStatus) {
   EXPECT_FALSE(remove_condition(conditions, "A"));
 }
 
+// The CRDs refuse a status with a longer one, and with it everything else that it says.
+TEST(Conditions, AMessageOfOthersIsShortened) {
+  std::vector<Condition> conditions;
+  set_condition(conditions, {.type = "A", .message = std::string(40'000, 'x') + "\nthe error"}, {});
+  const auto& message = find_condition(conditions, "A")->message;
+  EXPECT_LE(message.size(), 8192u);
+  EXPECT_TRUE(message.ends_with("the error")) << message;
+}
+
 TEST(ManagedBy, OnlyAbsentAndOursAreOurs) {
   EXPECT_TRUE(is_managed_by_us({}));
   EXPECT_TRUE(is_managed_by_us("ray.io/kuberay-operator"));

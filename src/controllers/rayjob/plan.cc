@@ -1,5 +1,6 @@
 #include "controllers/rayjob/plan.h"
 
+#include "base/excerpt.h"
 #include "controllers/rayjob/children.h"
 #include "controllers/rayjob/dashboard.h"
 #include "controllers/rayjob/gang.h"
@@ -90,6 +91,8 @@ void plan_state(Draft& draft) {
 
 void plan_status(Draft& draft) {
   const auto& stored = draft.job().status;
+  // Ray gives the last 20,000 characters of a failed job's log, others as much as they like.
+  draft.status.message = excerpt(draft.status.message, kLongestMessage);
   if (!worth_writing(stored, draft.status)) return;
   const auto& state = draft.status.jobDeploymentStatus;
   if (is_terminal_deployment(state) && state != stored.jobDeploymentStatus &&

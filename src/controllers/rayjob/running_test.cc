@@ -143,6 +143,19 @@ TEST(RayJob, AFailureThatOnlyRayToldHasRaysWords) {
   EXPECT_TRUE(world.job.status.rayJobInfo.endTime);
 }
 
+TEST(RayJob, OfALongMessageTheErrorStays) {
+  World world;
+  world.ready()
+      .ray_says("FAILED", fmt::format(R"(,"message":"exit code 1, last logs:\n{}\nKeyError: 7")",
+                                      std::string(20'000, 'x')))
+      .submitter_ends();
+  EXPECT_EQ(world.state(), "Failed/FAILED/AppFailed");
+  const auto& message = world.job.status.message;
+  EXPECT_LE(message.size(), 8192u);
+  EXPECT_TRUE(message.starts_with("exit code 1, last logs: … (")) << message;
+  EXPECT_TRUE(message.ends_with("\nKeyError: 7")) << message;
+}
+
 TEST(RayJob, AJobThatRunsAgainHasNoEnd) {
   World world;
   world.ready().ray_says("FAILED", R"(,"end_time":4102444800000)");

@@ -1,5 +1,6 @@
 #include "controllers/rayservice/conditions.h"
 
+#include "base/excerpt.h"
 #include "controllers/writes.h"
 #include "ray/labels.h"
 #include "ray/validation.h"
@@ -66,7 +67,10 @@ void add_waits(ray::RayServiceStatus& status, std::string_view type,
   for (auto& condition : status.conditions) {
     if (condition.type != type) continue;
     condition.message.resize(std::min(condition.message.size(), condition.message.find(kWaiting)));
-    if (!waits.empty()) condition.message += fmt::format("{}{}", kWaiting, fmt::join(waits, "; "));
+    if (waits.empty()) continue;
+    condition.message += kWaiting;
+    // The mark must stay, or the next look would not find it.
+    condition.message += excerpt(fmt::format("{}", fmt::join(waits, "; ")), kLongestMessage);
   }
 }
 

@@ -85,6 +85,16 @@ TEST_F(ConditionsTable, AMendedSpecIsNoLongerCalledInvalidThoughNobodyIsReached)
   EXPECT_EQ(says(updated(0), kReady), "False ZeroServeEndpoints");
 }
 
+TEST_F(ConditionsTable, HoweverMuchIsWaitedForTheMessageFits) {
+  serving();
+  auto out = draft();
+  out.waits = {std::string(40'000, 'x'), "the moon is not full"};
+  update_conditions(out, 1);
+  const auto& message = ray::find_condition(out.status.conditions, kReady)->message;
+  EXPECT_LE(message.size(), 32'768u) << "the CRD refuses more";
+  EXPECT_THAT(message, ::testing::EndsWith("the moon is not full"));
+}
+
 TEST_F(ConditionsTable, WhatIsWaitedForIsInTheMessageAndGoesWithIt) {
   serving();
   auto out = draft();

@@ -1,5 +1,6 @@
 #include "controllers/rayservice/serve.h"
 
+#include "base/excerpt.h"
 #include "controllers/dashboard.h"
 #include "controllers/rayservice/serve_config.h"
 #include "controllers/writes.h"
@@ -9,6 +10,8 @@
 #include "ray/names.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace manta::controllers::rayservice {
 namespace {
@@ -29,16 +32,30 @@ Json dashboard_request(const ClusterSeen& seen, std::string_view operation, std:
   return request;
 }
 
+// All messages share what a status can hold; they stand in it for two clusters.
+std::size_t longest_message(const Json& answer) {
+  constexpr std::size_t kAll = 256u << 10;
+  constexpr std::size_t kShortest = 256, kLongest = 4096;
+  std::size_t messages = 1;
+  for (const auto& entry : object_at(answer, {"applications"}))
+    messages += 1 + object_at(entry.value(), {"deployments"}).size();
+  return std::clamp(kAll / messages, kShortest, kLongest);
+}
+
 Applications parse_applications(const Json& answer) {
+  const auto longest = longest_message(answer);
+  const auto message_of = [&](const Json& of) {
+    return excerpt(string_at(of, {"message"}), longest);
+  };
   Applications out;
   for (const auto& entry : object_at(answer, {"applications"})) {
     const Json& value = entry.value();
     ray::ServeApplicationStatus application{.status = std::string(string_at(value, {"status"})),
-                                            .message = std::string(string_at(value, {"message"}))};
+                                            .message = message_of(value)};
     for (const auto& deployment : object_at(value, {"deployments"}))
       application.serveDeploymentStatuses[std::string(deployment.key())] = {
           .status = std::string(string_at(deployment.value(), {"status"})),
-          .message = std::string(string_at(deployment.value(), {"message"}))};
+          .message = message_of(deployment.value())};
     const std::string_view name = entry.key();
     out[std::string(name.empty() ? ray::kDefaultServeApplication : name)] = std::move(application);
   }

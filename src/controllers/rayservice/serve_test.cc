@@ -183,6 +183,29 @@ TEST_F(ServeTable, AnAnswerFromBeforeSettlingCountsForNothing) {
 
 // ---- who is asked
 
+TEST_F(ServeTable, LongMessagesOfRayAreShortenedTheMoreOfThemThereAre) {
+  const auto heard = [&](int deployments) {
+    JsonObject told;
+    for (int i = 0; i < deployments; ++i)
+      told[fmt::format("d{}", i)] = {
+          {"status", "UNHEALTHY"}, {"message", std::string(5000, 'x') + "\nRuntimeError: no GPU"}};
+    const JsonObject application{
+        {"status", "DEPLOY_FAILED"}, {"message", std::string(9000, 'x')}, {"deployments", told}};
+    answer("s-a", dump_json(JsonObject{{"applications", {{"a", application}}}}));
+    auto out = draft();
+    return look_at_serve(out, seen.active).applications.at("a");
+  };
+  const auto one = heard(1);
+  EXPECT_LE(one.message.size(), 4096u);
+  const auto& message = one.serveDeploymentStatuses.at("d0").message;
+  EXPECT_LE(message.size(), 4096u);
+  EXPECT_THAT(message, ::testing::EndsWith("RuntimeError: no GPU"));
+  std::size_t all = 0;
+  for (const auto& [name, deployment] : heard(1000).serveDeploymentStatuses)
+    all += deployment.message.size();
+  EXPECT_LE(all, 300'000u) << "a status has room for 1.5 MiB, and holds two clusters";
+}
+
 TEST_F(ServeTable, AHeadThatIsNotReadyIsNotAsked) {
   seen.active = with_head(cluster("s-a", false));
   auto out = draft();
