@@ -164,9 +164,10 @@ std::string judge(std::string_view patch, std::string name = "c") {
 TEST(CronJob, Refusals) {
   EXPECT_EQ(judge("{}"), "");
   EXPECT_EQ(judge("{}", std::string(37, 'a')),
-            "RayCronJob name should be no more than 36 characters");
+            "RayCronJob name should be no more than 36 characters: got 37");
   EXPECT_EQ(judge("schedule: 'CRON_TZ=UTC 0 0 * * *'"),
-            "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
+            "cannot use TZ or CRON_TZ in schedule, use timeZone field instead: got "
+            "\"CRON_TZ=UTC 0 0 * * *\"");
   EXPECT_EQ(judge("schedule: ''"), "invalid cron schedule: empty spec string");
   EXPECT_EQ(judge("timeZone: ''"),
             "timeZone must not be empty string, omit the field to use the local time zone of the "

@@ -1,7 +1,7 @@
 // What the controllers refuse, beyond what the CRDs' schemas do. Pure. The first failing check
-// wins; messages are upstream's, byte for byte, since users and their tools search for them. Each
-// function is one table of spec/01 §6; the events and statuses that follow a refusal are the
-// planners'.
+// wins; messages are upstream's, byte for byte, since users and their tools search for them, and
+// what they lack, the value and what is allowed, follows behind a colon. Each function is one table
+// of spec/01 §6; the events and statuses that follow a refusal are the planners'.
 //
 //   if (auto ok = validate_cluster_spec(cluster.spec, cluster.meta.annotations, gates); !ok)
 //     plan.events.push_back(invalid_spec(ok.error().message));

@@ -36,12 +36,13 @@ Fault check_enabled(const RayClusterSpec& spec) {
            "set, please only use the former";
   if (spec.autoscalerOptions->version != "v2") return {};
   if (restarts(spec.headGroupSpec.template_))
-    return "restartPolicy for head Pod should be Never or unset when using autoscaler V2";
+    return "restartPolicy for head Pod should be Never or unset when using autoscaler V2" +
+           got_restart_policy(spec.headGroupSpec.template_);
   for (const auto& group : spec.workerGroupSpecs)
     if (restarts(group.template_))
       return fmt::format(
-          "restartPolicy for worker group {} should be Never or unset when using autoscaler V2",
-          group.groupName);
+          "restartPolicy for worker group {} should be Never or unset when using autoscaler V2{}",
+          group.groupName, got_restart_policy(group.template_));
   return {};
 }
 
@@ -72,7 +73,10 @@ Fault check_auth(const RayClusterSpec& spec) {
   const bool kubernetes = is_true(auth.enableK8sTokenAuth);
   if (auth.mode != "token") {
     if (!kubernetes) return {};
-    return "authOptions.enableK8sTokenAuth is enabled but authOptions.mode not set to 'token'";
+    return fmt::format(
+        "authOptions.enableK8sTokenAuth is enabled but authOptions.mode not set to 'token': got "
+        "'{}'",
+        auth.mode);
   }
   if (spec.rayVersion.empty())
     return "authOptions.mode is 'token' but RayVersion was not specified. Ray version 2.52.0 or "
@@ -90,7 +94,9 @@ Fault check_auth(const RayClusterSpec& spec) {
         "authOptions.enableK8sTokenAuth is enabled but minimum Ray version is 2.55.0, got {}",
         spec.rayVersion);
   if (!auth.secretName.value_or("").empty())
-    return "authOptions.enableK8sTokenAuth is enabled and authOptions.secretName is also set";
+    return fmt::format(
+        "authOptions.enableK8sTokenAuth is enabled and authOptions.secretName is also set: got {}",
+        *auth.secretName);
   return {};
 }
 

@@ -32,9 +32,9 @@ Fault check_spec(const RayClusterSpec& spec, const StringMap& annotations,
 Result<void> validate_cluster_metadata(const kube::ObjectMeta& meta) {
   const auto& name = meta.key.name;
   if (name.size() > kMaxRayClusterName)
-    return failed(
-        ErrorCode::Invalid,
-        fmt::format("RayCluster name should be no more than {} characters", kMaxRayClusterName));
+    return failed(ErrorCode::Invalid,
+                  fmt::format("RayCluster name should be no more than {} characters: got {}",
+                              kMaxRayClusterName, name.size()));
   if (const auto faults = dns1035_label_faults(name); !faults.empty())
     return failed(ErrorCode::Invalid,
                   "RayCluster name should be a valid DNS1035 label: " + go_list(faults));

@@ -72,7 +72,7 @@ const Case kGroups[] = {
      "headGroupSpec should have at least one container"},
     {"HeadResourcesTwice",
      "headGroupSpec: {rayStartParams: {num-cpus: '1'}, resources: {CPU: '1'}}",
-     kBoth + "Head group; please use only one"},
+     kBoth + "Head group; please use only one: rayStartParams has num-cpus, Resources has CPU"},
     {"EmptyParamIsNoConflict",
      "headGroupSpec: {rayStartParams: {num-cpus: ''}, resources: {CPU: '1'}}", ""},
     {"HeadLabelsParam", "headGroupSpec: {rayStartParams: {labels: ''}}",
@@ -82,7 +82,7 @@ const Case kGroups[] = {
      "invalid label key for Head group: 'a b', error: name part " + kLabelName +
          "; invalid label value for key 'c' in Head group: 'd e', error: " + kLabelValue},
     {"WorkerWithoutContainers", worker("template: null"),
-     "workerGroupSpec should have at least one container"},
+     "workerGroupSpec should have at least one container: w has none"},
     {"NoMin", worker("minReplicas: null"),
      "worker group w must set both minReplicas and maxReplicas when autoscaling is disabled"},
     {"NoMinAutoscaled", "enableInTreeAutoscaling: true\n" + worker("minReplicas: null"), ""},
@@ -94,7 +94,7 @@ const Case kGroups[] = {
      "worker group w has minReplicas 3 greater than maxReplicas 2"},
     {"NegativeReplicasPass", worker("replicas: -4"), ""},
     {"WorkerResourcesTwice", worker("rayStartParams: {memory: '1'}, resources: {memory: '1'}"),
-     kBoth + "w group; please use only one"},
+     kBoth + "w group; please use only one: rayStartParams has memory, Resources has memory"},
     {"WorkerLabelsParam", worker("rayStartParams: {labels: a=b}"),
      "rayStartParams['labels'] is not supported for w group; please use the top-level Labels field "
      "instead"},
@@ -229,11 +229,12 @@ const Case kAutoscaler[] = {
     {"HeadRestarts",
      kScaled + "autoscalerOptions: {version: v2}\nheadGroupSpec: {template: {spec: {restartPolicy: "
                "Always}}}",
-     "restartPolicy for head Pod should be Never or unset when using autoscaler V2"},
+     "restartPolicy for head Pod should be Never or unset when using autoscaler V2: got Always"},
     {"WorkerRestarts",
      kScaled + "autoscalerOptions: {version: v2}\n" +
          worker("template: {spec: {restartPolicy: OnFailure, containers: [{name: w}]}}"),
-     "restartPolicy for worker group w should be Never or unset when using autoscaler V2"},
+     "restartPolicy for worker group w should be Never or unset when using autoscaler V2: got "
+     "OnFailure"},
     {"WorkerRestartsV1",
      kScaled + "autoscalerOptions: {version: v1}\n" +
          worker("template: {spec: {restartPolicy: OnFailure, containers: [{name: w}]}}"),
@@ -318,9 +319,10 @@ const Case kAuth[] = {
      "authOptions.enableK8sTokenAuth is enabled but minimum Ray version is 2.55.0, got 2.52.0"},
     {"KubernetesAndSecret",
      "{rayVersion: '2.55', authOptions: {mode: token, enableK8sTokenAuth: true, secretName: s}}",
-     "authOptions.enableK8sTokenAuth is enabled and authOptions.secretName is also set"},
+     "authOptions.enableK8sTokenAuth is enabled and authOptions.secretName is also set: got s"},
     {"KubernetesWithoutToken", "authOptions: {mode: disabled, enableK8sTokenAuth: true}",
-     "authOptions.enableK8sTokenAuth is enabled but authOptions.mode not set to 'token'"},
+     "authOptions.enableK8sTokenAuth is enabled but authOptions.mode not set to 'token': got "
+     "'disabled'"},
 };
 INSTANTIATE_TEST_SUITE_P(Auth, ClusterSpec, testing::ValuesIn(kAuth), kName);
 
@@ -391,7 +393,7 @@ std::string judge_name(std::string name) {
 TEST(ClusterMetadata, Name) {
   EXPECT_EQ(judge_name(std::string(53, 'a')), "");
   EXPECT_EQ(judge_name(std::string(54, 'a')),
-            "RayCluster name should be no more than 53 characters");
+            "RayCluster name should be no more than 53 characters: got 54");
   EXPECT_EQ(judge_name("1a"),
             "RayCluster name should be a valid DNS1035 label: [a DNS-1035 label must consist of "
             "lower case alphanumeric characters or '-', start with an alphabetic character, and "

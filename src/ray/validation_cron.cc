@@ -1,4 +1,5 @@
 // RayCronJob. spec/01 §6.5
+#include "base/excerpt.h"
 #include "ray/cron.h"
 #include "ray/labels.h"
 #include "ray/validation.h"
@@ -8,6 +9,8 @@
 
 namespace manta::ray {
 namespace {
+
+constexpr std::size_t kLongestSchedule = 256;  // in an error
 
 Fault check_time_zone(const Opt<std::string>& zone,
                       const std::function<bool(std::string_view)>& zone_exists) {
@@ -26,9 +29,11 @@ Fault check_time_zone(const Opt<std::string>& zone,
 Fault check(std::string_view name, const RayCronJobSpec& spec, const ValidationGates& gates,
             const std::function<bool(std::string_view)>& zone_exists) {
   if (name.size() > kMaxRayCronJobName)
-    return fmt::format("RayCronJob name should be no more than {} characters", kMaxRayCronJobName);
+    return fmt::format("RayCronJob name should be no more than {} characters: got {}",
+                       kMaxRayCronJobName, name.size());
   if (spec.schedule.find("TZ") != std::string::npos)
-    return "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
+    return fmt::format("cannot use TZ or CRON_TZ in schedule, use timeZone field instead: got {:?}",
+                       excerpt(spec.schedule, kLongestSchedule));
   if (const auto schedule = CronSchedule::parse(spec.schedule); !schedule)
     return "invalid cron schedule: " + schedule.error().message;
   if (auto fault = check_time_zone(spec.timeZone, zone_exists)) return fault;

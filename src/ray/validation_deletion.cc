@@ -61,10 +61,13 @@ struct Status {
 Fault check_rule(const DeletionRule& rule, const RayJobSpec& spec) {
   const auto& when = rule.condition;
   if (when.jobStatus && when.jobDeploymentStatus)
-    return "cannot set both JobStatus and JobDeploymentStatus at the same time";
+    return fmt::format(
+        "cannot set both JobStatus and JobDeploymentStatus at the same time: got {} and {}",
+        *when.jobStatus, *when.jobDeploymentStatus);
   if (!when.jobStatus && !when.jobDeploymentStatus)
     return "exactly one of JobStatus and JobDeploymentStatus must be set";
-  if (when.ttlSeconds < 0) return "TTLSeconds must be non-negative";
+  if (when.ttlSeconds < 0)
+    return fmt::format("TTLSeconds must be non-negative: got {}", when.ttlSeconds);
   if (selector_mode(spec) && needs_own_cluster(rule.policy))
     return fmt::format("DeletionPolicyType '{}' not supported when ClusterSelector is set",
                        rule.policy);

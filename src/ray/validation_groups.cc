@@ -29,8 +29,8 @@ Fault check_resources(const Opt<StringMap>& params, const StringMap& resources,
     if (has_value(params, key))
       return fmt::format(
           "resource fields should not be set in both rayStartParams and Resources for {}; please "
-          "use only one",
-          group);
+          "use only one: rayStartParams has {}, Resources has {}",
+          group, key, resources.begin()->first);
   return {};
 }
 
@@ -119,7 +119,7 @@ Fault check_priority(const WorkerGroupSpec& group, const RayClusterSpec& spec) {
 
 Fault check_worker_group(const WorkerGroupSpec& group, const RayClusterSpec& spec) {
   if (containers_of(group.template_).empty())
-    return "workerGroupSpec should have at least one container";
+    return "workerGroupSpec should have at least one container: " + group.groupName + " has none";
   if (auto fault = check_replicas(group, autoscaling_enabled(spec))) return fault;
   if (auto fault =
           check_resources(group.rayStartParams, group.resources, group.groupName + " group"))

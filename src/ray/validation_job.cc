@@ -1,4 +1,5 @@
 // RayJob. spec/01 §6.2
+#include "base/excerpt.h"
 #include "ray/labels.h"
 #include "ray/name_rules.h"
 #include "ray/runtime_env.h"
@@ -10,6 +11,9 @@
 
 namespace manta::ray {
 namespace {
+
+constexpr std::size_t kLongestText = 256;  // of a runtime environment in an error
+constexpr std::size_t kLongestKey = 128;
 
 std::string invalid(std::string_view what) {
   return fmt::format("The RayJob spec is invalid: {}", what);
@@ -27,16 +31,20 @@ Fault check_shutdown(const RayJobSpec& spec, const ValidationGates& gates) {
     return invalid(
         "a RayJob with shutdownAfterJobFinishes set to false is not allowed to be suspended");
   if (spec.ttlSecondsAfterFinished < 0)
-    return invalid("TTLSecondsAfterFinished must be a non-negative integer");
+    return invalid(fmt::format("TTLSecondsAfterFinished must be a non-negative integer: got {}",
+                               spec.ttlSecondsAfterFinished));
   if (!spec.shutdownAfterJobFinishes && spec.ttlSecondsAfterFinished > 0)
     return invalid(
-        "a RayJob with shutdownAfterJobFinishes set to false cannot have TTLSecondsAfterFinished");
+        fmt::format("a RayJob with shutdownAfterJobFinishes set to false cannot have "
+                    "TTLSecondsAfterFinished: got {}; 0 is allowed",
+                    spec.ttlSecondsAfterFinished));
   return {};
 }
 
 Fault check_cluster_choice(const RayJobSpec& spec, const ValidationGates& gates) {
   const bool selector = !spec.clusterSelector.empty();
   const bool retries = spec.backoffLimit.value_or(0) > 0;
+  const auto got = fmt::format(": got {}; 0 is allowed", spec.backoffLimit.value_or(0));
   if (spec.suspend && selector && !gates.selector_suspend)
     return invalid("the ClusterSelector mode doesn't support the suspend operation");
   if (!spec.rayClusterSpec && !selector)
@@ -44,13 +52,18 @@ Fault check_cluster_choice(const RayJobSpec& spec, const ValidationGates& gates)
   if (selector) {
     const auto name = spec.clusterSelector.find(kLabelCluster);
     if (name == spec.clusterSelector.end() || name->second.empty())
-      return "cluster name in ClusterSelector should not be empty";
+      return fmt::format(
+          "cluster name in ClusterSelector should not be empty: its key must be {}, and there {}",
+          kLabelCluster,
+          name == spec.clusterSelector.end()
+              ? "is only " + spec.clusterSelector.begin()->first.substr(0, kLongestKey)
+              : "its value is empty");
     if (spec.submissionMode == "SidecarMode")
       return "ClusterSelector is not supported in SidecarMode";
-    if (retries) return invalid("BackoffLimit is incompatible with ClusterSelector mode");
+    if (retries) return invalid("BackoffLimit is incompatible with ClusterSelector mode" + got);
   }
   if (spec.submissionMode == "InteractiveMode" && retries)
-    return invalid("BackoffLimit is incompatible with InteractiveMode");
+    return invalid("BackoffLimit is incompatible with InteractiveMode" + got);
   return {};
 }
 
@@ -62,7 +75,8 @@ Fault check_sidecar(const RayJobSpec& spec, const ValidationGates& gates) {
   if (spec.submitterConfig && !gates.sidecar_submitter_restart)
     return "Currently, SidecarMode doesn't support SubmitterConfig";
   if (spec.rayClusterSpec && restarts(spec.rayClusterSpec->headGroupSpec.template_))
-    return "restartPolicy for head Pod should be Never or unset when using SidecarMode";
+    return "restartPolicy for head Pod should be Never or unset when using SidecarMode" +
+           got_restart_policy(spec.rayClusterSpec->headGroupSpec.template_);
   return {};
 }
 
@@ -82,7 +96,9 @@ Fault check_cluster(const RayJobSpec& spec, const StringMap& annotations,
   if (!spec.rayClusterSpec) return {};
   if (spec.rayClusterSpec->authOptions &&
       is_true(spec.rayClusterSpec->authOptions->enableK8sTokenAuth))
-    return invalid("K8s token auth mode is currently not supported for RayJob");
+    return invalid(
+        "K8s token auth mode is currently not supported for RayJob: "
+        "rayClusterSpec.authOptions.enableK8sTokenAuth is true");
   if (auto ok = validate_cluster_spec(*spec.rayClusterSpec, annotations, gates); !ok)
     return invalid(ok.error().message);
   return check_cluster_fits(*spec.rayClusterSpec);
@@ -92,15 +108,21 @@ Fault check_cluster(const RayJobSpec& spec, const StringMap& annotations,
 Fault check_runtime_env(const std::string& text) {
   const auto env = parse_runtime_env(text);
   if (env) return {};
-  return fmt::format("failed to unmarshal RuntimeEnvYAML: {}: {}", text, env.error().message);
+  return fmt::format("failed to unmarshal RuntimeEnvYAML: {}: {}", excerpt(text, kLongestText),
+                     env.error().message);
 }
 
 Fault check_deadlines(const RayJobSpec& spec) {
+  const auto must_be_positive = [](std::string_view field, Int32 value,
+                                   std::string_view more = "") {
+    return invalid(fmt::format("{} must be a positive integer: got {}{}", field, value, more));
+  };
   if (spec.activeDeadlineSeconds.value_or(1) <= 0)
-    return invalid("activeDeadlineSeconds must be a positive integer");
+    return must_be_positive("activeDeadlineSeconds", *spec.activeDeadlineSeconds);
   if (spec.preRunningDeadlineSeconds.value_or(1) <= 0)
-    return invalid("preRunningDeadlineSeconds must be a positive integer");
-  if (spec.backoffLimit.value_or(0) < 0) return invalid("backoffLimit must be a positive integer");
+    return must_be_positive("preRunningDeadlineSeconds", *spec.preRunningDeadlineSeconds);
+  if (spec.backoffLimit.value_or(0) < 0)
+    return must_be_positive("backoffLimit", *spec.backoffLimit, "; 0 is allowed, too");
   return {};
 }
 
@@ -122,8 +144,8 @@ Result<void> validate_job_metadata(const kube::ObjectMeta& meta) {
   if (name.size() > kMaxRayJobName)
     return failed(ErrorCode::Invalid,
                   fmt::format("The RayJob metadata is invalid: RayJob name should be no more than "
-                              "{} characters",
-                              kMaxRayJobName));
+                              "{} characters: got {}",
+                              kMaxRayJobName, name.size()));
   if (const auto faults = dns1035_label_faults(name); !faults.empty())
     return failed(ErrorCode::Invalid,
                   "The RayJob metadata is invalid: RayJob name should be a valid DNS1035 label: " +

@@ -40,10 +40,11 @@ const Case kJobs[] = {
      kInvalid +
          "a RayJob with shutdownAfterJobFinishes set to false is not allowed to be suspended"},
     {"NegativeTtl", "ttlSecondsAfterFinished: -1",
-     kInvalid + "TTLSecondsAfterFinished must be a non-negative integer"},
+     kInvalid + "TTLSecondsAfterFinished must be a non-negative integer: got -1"},
     {"TtlWithoutShutdown", "ttlSecondsAfterFinished: 1",
      kInvalid +
-         "a RayJob with shutdownAfterJobFinishes set to false cannot have TTLSecondsAfterFinished"},
+         "a RayJob with shutdownAfterJobFinishes set to false cannot have TTLSecondsAfterFinished: "
+         "got 1; 0 is allowed"},
     {"TtlWithShutdown", "{ttlSecondsAfterFinished: 1, shutdownAfterJobFinishes: true}", ""},
     {"SuspendedSelector", kSelector + "suspend: true, shutdownAfterJobFinishes: true}",
      kInvalid + "the ClusterSelector mode doesn't support the suspend operation"},
@@ -78,17 +79,23 @@ const Case kJobs[] = {
     {"EmptySelector", "{rayClusterSpec: null, clusterSelector: {}}",
      kInvalid + "one of RayClusterSpec or ClusterSelector must be set"},
     {"SelectorWithoutName", "clusterSelector: {other: x}",
-     "cluster name in ClusterSelector should not be empty"},
+     "cluster name in ClusterSelector should not be empty: its key must be ray.io/cluster, and "
+     "there "
+     "is only other"},
+    {"SelectorWithEmptyName", "clusterSelector: {ray.io/cluster: ''}",
+     "cluster name in ClusterSelector should not be empty: its key must be ray.io/cluster, and "
+     "there "
+     "its value is empty"},
     {"SelectorSidecar", kSelector + "submissionMode: SidecarMode, submitterConfig: {}}",
      "ClusterSelector is not supported in SidecarMode"},
     {"SelectorRetries", kSelector + "backoffLimit: 1}",
-     kInvalid + "BackoffLimit is incompatible with ClusterSelector mode"},
+     kInvalid + "BackoffLimit is incompatible with ClusterSelector mode: got 1; 0 is allowed"},
     {"Selector", kSelector + "backoffLimit: 0}", ""},
     {"SelectorStillChecksTheSpec",
      "{clusterSelector: {ray.io/cluster: c}, rayClusterSpec: {headGroupSpec: {template: null}}}",
      kInvalid + "headGroupSpec should have at least one container"},
     {"InteractiveRetries", "{submissionMode: InteractiveMode, backoffLimit: 2}",
-     kInvalid + "BackoffLimit is incompatible with InteractiveMode"},
+     kInvalid + "BackoffLimit is incompatible with InteractiveMode: got 2; 0 is allowed"},
     {"SidecarTemplate", "{submissionMode: SidecarMode, submitterPodTemplate: {}}",
      "Currently, SidecarMode doesn't support SubmitterPodTemplate"},
     {"SidecarConfig", "{submissionMode: SidecarMode, submitterConfig: {}}",
@@ -96,10 +103,11 @@ const Case kJobs[] = {
     {"SidecarRestart",
      "{submissionMode: SidecarMode, rayClusterSpec: {headGroupSpec: {template: {spec: "
      "{restartPolicy: Always}}}}}",
-     "restartPolicy for head Pod should be Never or unset when using SidecarMode"},
+     "restartPolicy for head Pod should be Never or unset when using SidecarMode: got Always"},
     {"KubernetesAuth",
      "rayClusterSpec: {authOptions: {enableK8sTokenAuth: true}, headGroupSpec: null}",
-     kInvalid + "K8s token auth mode is currently not supported for RayJob"},
+     kInvalid + "K8s token auth mode is currently not supported for RayJob: "
+                "rayClusterSpec.authOptions.enableK8sTokenAuth is true"},
     {"RuntimeEnv", "runtimeEnvYAML: 'pip: [a]'", ""},
     {"RuntimeEnvComment", "runtimeEnvYAML: '# nothing'", ""},
     {"RuntimeEnvNull", "runtimeEnvYAML: 'null'", ""},
@@ -109,10 +117,11 @@ const Case kJobs[] = {
     {"RuntimeEnvList", "runtimeEnvYAML: '[a]'",
      "failed to unmarshal RuntimeEnvYAML: [a]: must be a mapping of keys to values"},
     {"Deadline", "activeDeadlineSeconds: 0",
-     kInvalid + "activeDeadlineSeconds must be a positive integer"},
+     kInvalid + "activeDeadlineSeconds must be a positive integer: got 0"},
     {"PreRunning", "preRunningDeadlineSeconds: 0",
-     kInvalid + "preRunningDeadlineSeconds must be a positive integer"},
-    {"Backoff", "backoffLimit: -1", kInvalid + "backoffLimit must be a positive integer"},
+     kInvalid + "preRunningDeadlineSeconds must be a positive integer: got 0"},
+    {"Backoff", "backoffLimit: -1",
+     kInvalid + "backoffLimit must be a positive integer: got -1; 0 is allowed, too"},
 };
 INSTANTIATE_TEST_SUITE_P(, JobSpec, testing::ValuesIn(kJobs), kName);
 
@@ -169,9 +178,11 @@ const Case kDeletions[] = {
            "{policy: DeleteNone, condition: {jobDeploymentStatus: Failed}}, "
            "{policy: DeleteCluster, condition: {jobStatus: FAILED, ttlSeconds: 7}}, "
            "{policy: DeleteWorkers, condition: {jobStatus: FAILED, ttlSeconds: 8}}"),
-     "deletionRules[0]: cannot set both JobStatus and JobDeploymentStatus at the same time\n"
+     "deletionRules[0]: cannot set both JobStatus and JobDeploymentStatus at the same time: got "
+     "FAILED "
+     "and Failed\n"
      "deletionRules[1]: exactly one of JobStatus and JobDeploymentStatus must be set\n"
-     "deletionRules[2]: TTLSeconds must be non-negative\n"
+     "deletionRules[2]: TTLSeconds must be non-negative: got -1\n"
      "deletionRules[4]: duplicate rule for DeletionPolicyType 'DeleteSelf' and JobStatus 'FAILED'\n"
      "deletionRules[6]: duplicate rule for DeletionPolicyType 'DeleteNone' and JobDeploymentStatus "
      "'Failed'\n"
@@ -188,6 +199,16 @@ const Case kDeletions[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Deletion, JobSpec, testing::ValuesIn(kDeletions), kName);
 
+TEST(JobRuntimeEnv, OfALongRuntimeEnvironmentOnlySoMuchIsRepeated) {
+  RayJobSpec spec;
+  spec.clusterSelector = {{"ray.io/cluster", "c"}};
+  spec.runtimeEnvYAML = "pip:\n- a\n" + std::string(50'000, ' ') + "\n  b: [";
+  const auto message = message_of(validate_job_spec(spec, {}, {}));
+  EXPECT_LT(message.size(), 500u);
+  EXPECT_TRUE(message.starts_with("failed to unmarshal RuntimeEnvYAML: pip: … (")) << message;
+  EXPECT_NE(message.find("line 4, column "), std::string::npos) << message;
+}
+
 kube::ObjectMeta named(std::string name, StringMap annotations = {}) {
   kube::ObjectMeta meta;
   meta.key.name = std::move(name);
@@ -198,7 +219,8 @@ kube::ObjectMeta named(std::string name, StringMap annotations = {}) {
 TEST(JobMetadata, Name) {
   EXPECT_EQ(message_of(validate_job_metadata(named(std::string(47, 'a')))), "");
   EXPECT_EQ(message_of(validate_job_metadata(named(std::string(48, 'a')))),
-            "The RayJob metadata is invalid: RayJob name should be no more than 47 characters");
+            "The RayJob metadata is invalid: RayJob name should be no more than 47 characters: "
+            "got 48");
   EXPECT_TRUE(message_of(validate_job_metadata(named("A")))
                   .starts_with("The RayJob metadata is invalid: RayJob name should be a valid "
                                "DNS1035 label: [a DNS-1035 label must"));
@@ -278,18 +300,21 @@ TEST_P(ServiceSpec, Row) {
 const Case kServices[] = {
     {"Valid", "{}", ""},
     {"KubernetesAuth", "rayClusterConfig: {authOptions: {enableK8sTokenAuth: true}}",
-     kBad + "K8s token auth mode is currently not supported for RayService"},
+     kBad + "K8s token auth mode is currently not supported for RayService: "
+            "rayClusterConfig.authOptions.enableK8sTokenAuth is true"},
     {"Cluster", "rayClusterConfig: {headGroupSpec: {template: null}}",
      kBad + "headGroupSpec should have at least one container"},
     {"HeadServiceName", "rayClusterConfig: {headGroupSpec: {headService: {metadata: {name: x}}}}",
-     kBad + "spec.rayClusterConfig.headGroupSpec.headService.metadata.name should not be set"},
+     kBad +
+         "spec.rayClusterConfig.headGroupSpec.headService.metadata.name should not be set: got x"},
     {"UpgradeType", "upgradeStrategy: {type: Rolling}",
      kBad + "Spec.UpgradeStrategy.Type value Rolling is invalid, valid options are "
             "NewClusterWithIncrementalUpgrade, NewCluster, or None"},
     {"DeletionDelay", "rayClusterDeletionDelaySeconds: -1",
      kBad + "Spec.RayClusterDeletionDelaySeconds should be a non-negative integer, got -1"},
     {"NoAutoscaler", "upgradeStrategy: {type: NewClusterWithIncrementalUpgrade}",
-     kBad + "Ray Autoscaler is required for NewClusterWithIncrementalUpgrade"},
+     kBad + "Ray Autoscaler is required for NewClusterWithIncrementalUpgrade: set "
+            "rayClusterConfig.enableInTreeAutoscaling to true"},
     {"GateOff",
      "upgradeStrategy: {type: NewClusterWithIncrementalUpgrade}",
      "",
@@ -301,13 +326,13 @@ const Case kServices[] = {
     {"Incremental", incremental(""), ""},
     {"NoSurgeIsAHundred", incremental("maxSurgePercent: null, stepSizePercent: 100"), ""},
     {"Surge", incremental("maxSurgePercent: 101"),
-     kBad + "maxSurgePercent must be between 0 and 100"},
+     kBad + "maxSurgePercent must be between 0 and 100: got 101"},
     {"NoStep", incremental("stepSizePercent: null"),
-     kBad + "stepSizePercent must be between 0 and 100"},
+     kBad + "stepSizePercent must be between 0 and 100: it is not set"},
     {"StepAboveSurge", incremental("stepSizePercent: 51"),
-     kBad + "stepSizePercent must be less than or equal to maxSurgePercent"},
+     kBad + "stepSizePercent must be less than or equal to maxSurgePercent: got 51 and 50"},
     {"Interval", incremental("intervalSeconds: 0"),
-     kBad + "intervalSeconds must be greater than 0"},
+     kBad + "intervalSeconds must be greater than 0: got 0"},
     {"GatewayClass", incremental("gatewayClassName: ''"),
      kBad + "gatewayClassName is required for NewClusterWithIncrementalUpgrade"},
 };

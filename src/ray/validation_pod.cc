@@ -1,5 +1,7 @@
 #include "ray/validation_pod.h"
 
+#include <fmt/format.h>
+
 namespace manta::ray {
 
 const JsonArray& containers_of(const Json& pod_template) {
@@ -29,6 +31,10 @@ const Json* ray_env(const Json& pod_template, std::string_view name) {
 bool restarts(const Json& pod_template) {
   const auto policy = string_at(pod_template, {"spec", "restartPolicy"});
   return !policy.empty() && policy != "Never";
+}
+
+std::string got_restart_policy(const Json& pod_template) {
+  return fmt::format(": got {}", string_at(pod_template, {"spec", "restartPolicy"}));
 }
 
 bool non_empty_list(const Json& list) { return list.is_array() && !list.get_array().empty(); }

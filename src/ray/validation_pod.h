@@ -29,6 +29,8 @@ const Json* find_env(const Json& list, std::string_view name);
 const Json* ray_env(const Json& pod_template, std::string_view name);
 /// Non-empty and not Never.
 bool restarts(const Json& pod_template);
+/// What to add to an error about it: ": got Always".
+std::string got_restart_policy(const Json& pod_template);
 bool non_empty_list(const Json& list);
 
 inline bool autoscaling_enabled(const RayClusterSpec& spec) {

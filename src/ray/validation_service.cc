@@ -23,18 +23,29 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
   return value;
 }
 
+std::string got(const Opt<Int32>& value) {
+  return value ? fmt::format(": got {}", *value) : ": it is not set";
+}
+
 Fault check_incremental(const RayServiceSpec& spec) {
   if (!autoscaling_enabled(spec.rayClusterConfig))
-    return "Ray Autoscaler is required for NewClusterWithIncrementalUpgrade";
+    return "Ray Autoscaler is required for NewClusterWithIncrementalUpgrade: set "
+           "rayClusterConfig.enableInTreeAutoscaling to true";
   if (!spec.upgradeStrategy->clusterUpgradeOptions)
     return "ClusterUpgradeOptions are required for NewClusterWithIncrementalUpgrade";
   const auto& options = *spec.upgradeStrategy->clusterUpgradeOptions;
   const Int32 surge = options.maxSurgePercent.value_or(100);
-  if (surge < 0 || surge > 100) return "maxSurgePercent must be between 0 and 100";
+  if (surge < 0 || surge > 100)
+    return "maxSurgePercent must be between 0 and 100" + got(options.maxSurgePercent);
   const Int32 step = options.stepSizePercent.value_or(-1);
-  if (step < 0 || step > 100) return "stepSizePercent must be between 0 and 100";
-  if (step > surge) return "stepSizePercent must be less than or equal to maxSurgePercent";
-  if (options.intervalSeconds.value_or(0) <= 0) return "intervalSeconds must be greater than 0";
+  if (step < 0 || step > 100)
+    return "stepSizePercent must be between 0 and 100" + got(options.stepSizePercent);
+  if (step > surge)
+    return fmt::format(
+        "stepSizePercent must be less than or equal to maxSurgePercent: got {} and {}", step,
+        surge);
+  if (options.intervalSeconds.value_or(0) <= 0)
+    return "intervalSeconds must be greater than 0" + got(options.intervalSeconds);
   if (options.gatewayClassName.empty())
     return "gatewayClassName is required for NewClusterWithIncrementalUpgrade";
   return {};
@@ -55,10 +66,13 @@ Fault check_spec(const RayServiceSpec& spec, const StringMap& annotations,
                  const ValidationGates& gates) {
   const auto& cluster = spec.rayClusterConfig;
   if (cluster.authOptions && is_true(cluster.authOptions->enableK8sTokenAuth))
-    return "K8s token auth mode is currently not supported for RayService";
+    return "K8s token auth mode is currently not supported for RayService: "
+           "rayClusterConfig.authOptions.enableK8sTokenAuth is true";
   if (auto ok = validate_cluster_spec(cluster, annotations, gates); !ok) return ok.error().message;
   if (!string_at(cluster.headGroupSpec.headService, {"metadata", "name"}).empty())
-    return "spec.rayClusterConfig.headGroupSpec.headService.metadata.name should not be set";
+    return fmt::format(
+        "spec.rayClusterConfig.headGroupSpec.headService.metadata.name should not be set: got {}",
+        string_at(cluster.headGroupSpec.headService, {"metadata", "name"}));
   if (spec.upgradeStrategy && spec.upgradeStrategy->type) {
     const auto& type = *spec.upgradeStrategy->type;
     if (type != kIncremental && type != "NewCluster" && type != "None")
@@ -101,8 +115,8 @@ Result<void> validate_service_metadata(const kube::ObjectMeta& meta) {
   const auto& name = meta.key.name;
   if (name.size() > kMaxRayServiceName)
     return failed(ErrorCode::Invalid,
-                  fmt::format("{}RayService name should be no more than {} characters", kInvalid,
-                              kMaxRayServiceName));
+                  fmt::format("{}RayService name should be no more than {} characters: got {}",
+                              kInvalid, kMaxRayServiceName, name.size()));
   if (const auto faults = dns1035_label_faults(name); !faults.empty())
     return failed(ErrorCode::Invalid,
                   fmt::format("{}RayService name should be a valid DNS1035 label: {}", kInvalid,
