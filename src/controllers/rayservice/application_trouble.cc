@@ -1,9 +1,13 @@
 #include "controllers/rayservice/application_trouble.h"
 
 #include "base/utf8.h"
+#include "controllers/rayservice/serve_config.h"
+#include "controllers/rayservice/serve_config_faults.h"
 #include "controllers/writes.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace manta::controllers::rayservice {
 namespace {
@@ -53,6 +57,23 @@ void tell_cluster(Draft& draft, const ray::ServeClusterStatus& now,
     waits.push_back(fmt::format("{} more applications are in trouble", found - kMostTold));
 }
 
+// What is wrong with the config itself is known before any cluster can be asked.
+void tell_config(Draft& draft) {
+  const auto config = parse_serve_config(draft.spec().serveConfigV2);
+  if (!config) {
+    const auto& why = config.error().message;
+    if (std::ranges::find(draft.waits, why) != draft.waits.end())
+      return;  // a cluster was to get it
+    draft.plan.events.push_back(warning("FailedToUpdateServeApplications", "Update", why));
+    return draft.waits.push_back(why);
+  }
+  // What Ray has taken it has judged.
+  if (!draft.status.activeServiceStatus.applicationStatuses.empty() ||
+      !draft.status.pendingServiceStatus.applicationStatuses.empty())
+    return;
+  for (auto& fault : serve_config_faults(*config)) draft.waits.push_back(std::move(fault));
+}
+
 }  // namespace
 
 void tell_trouble(Draft& draft) {
@@ -61,6 +82,7 @@ void tell_trouble(Draft& draft) {
   tell_cluster(draft, draft.status.activeServiceStatus, stored.activeServiceStatus, draft.waits);
   tell_cluster(draft, draft.status.pendingServiceStatus, stored.pendingServiceStatus,
                upgrading ? draft.upgrade_waits : draft.waits);
+  tell_config(draft);
 }
 
 }  // namespace manta::controllers::rayservice
