@@ -117,13 +117,23 @@ void start(Draft& draft, Due due) {
   draft.status.lastScheduleTime = due.tick;
 }
 
+// RayJobs are named by the minute, so of a minute's ticks (`@every 1s`) the first makes the only
+// one: the others are passed over, and cost no write of the status.
+std::optional<Time> next_tick(const ray::CronSchedule& schedule, const ray::ZoneOffset& zone,
+                              Time base, const std::optional<Time>& last) {
+  const auto minute_of = [](Time t) { return std::chrono::floor<std::chrono::minutes>(t); };
+  auto tick = schedule.next(base, zone);
+  while (tick && last && minute_of(*tick) == minute_of(*last)) tick = schedule.next(*tick, zone);
+  return tick;
+}
+
 void plan_ticks(Draft& draft) {
   const auto schedule = ray::CronSchedule::parse(draft.spec().schedule);
   const auto zone = zone_of(draft);
   if (!schedule || !zone) return;  // validation has said so
   const auto base = base_of(draft);
   if (!base) return;
-  const auto tick = schedule->next(*base, *zone);
+  const auto tick = next_tick(*schedule, *zone, *base, draft.status.lastScheduleTime);
   if (!tick)
     return warn_once(
         draft, kNeverFires,

@@ -24,6 +24,13 @@ const Case kCases[] = {
     {"MissedTicksOneByOne", "*/5 * * * *", "2026-01-01T00:05:00Z", "2026-01-01T01:00:00Z",
      "k-29453770 2026-01-01T00:10:00Z"},
     {"NeverFires", "0 0 30 2 *", "", "2026-01-01T00:05:30Z", "nothing"},  // CJ-04
+    {"OfAMinuteTheFirstTick", "@every 1ns", "", "2026-01-01T00:05:30Z",
+     "k-29453760 2026-01-01T00:00:01Z"},
+    {"OfAMinuteNoOther", "@every 1ns", "2026-01-01T00:05:01Z", "2026-01-01T00:05:30Z", "wait 30s"},
+    {"OfTheNextMinuteTheFirst", "@every 25s", "2026-01-01T00:05:00Z", "2026-01-01T00:06:50Z",
+     "k-29453766 2026-01-01T00:06:15Z"},
+    {"TheFirstTickOfAMinuteAfterALateOne", "@every 90s", "2026-01-01T00:05:59Z",
+     "2026-01-01T00:07:30Z", "k-29453767 2026-01-01T00:07:29Z"},
 };
 
 RayCronJobSeen seen_of(const Case& row) {
