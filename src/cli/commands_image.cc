@@ -26,9 +26,13 @@ int command_image_pull(const Paths& paths, const std::vector<std::string>& names
   if (with_default) wanted.push_back(local::ray_image_name(local::kDefaultRay));
   for (const auto& name : wanted) {
     const auto parsed = local::parse_ray_image(name);
-    if (parsed && parsed->wants_accelerator())
-      fmt::print(stderr, "{}: prepared as its -cpu variant, {} libraries are not added\n", name,
-                 parsed->accelerator);
+    const auto missing = parsed ? local::what_is_left_out(*parsed) : std::string();
+    if (!missing.empty())
+      fmt::print(stderr,
+                 "{}: prepared as plain Ray, without {}; what a job needs of it goes into its "
+                 "runtime environment (pip), or into an environment of yours: manta image add {} "
+                 "--venv DIR\n",
+                 name, missing, name);
     const auto image = local::pull_image(
         index, name, {.again = again, .quiet = quiet, .say = [](const std::string& line) {
                         fmt::print(stderr, "{}\n", line);

@@ -86,3 +86,17 @@ def test_LM_04_probes_and_submitter_without_wget_bash_and_python(manta, tmp_path
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}\n{manta.log()}"
     assert "SUCCEEDED" in done.stderr
     manta.assert_nothing_left()
+
+
+@pytest.mark.parametrize("tag, says", [
+    ("nosuch", '"nosuch" is no release of Ray'),
+    ("9.9.9", "there is no Ray 9.9.9"),
+    pytest.param("2.0.0-py311", "Ray 2.0.0 has no package for Python 3.11", marks=pytest.mark.skipif(
+        shutil.which("uv") is None, reason="pip does not tell why")),
+])
+def test_a_tag_that_cannot_be_pulled_is_explained(tag, says, tmp_path):
+    done = subprocess.run([BIN, "--data-dir", tmp_path, "image", "pull", "-q", f"rayproject/ray:{tag}"],
+                          env={**os.environ, "MANTA_IMAGES": str(tmp_path / "images")}, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert says in done.stderr and "manta image ls" in done.stderr, done.stderr
+    assert "unsatisfiable" not in done.stderr

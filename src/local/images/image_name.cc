@@ -41,6 +41,7 @@ std::optional<RayImage> parse_ray_image(std::string_view name) {
       repository != "rayproject/ray-llm")
     return std::nullopt;
   RayImage image;
+  if (repository != "rayproject/ray") image.extras = repository;
   std::string_view tag = colon == std::string::npos ? std::string_view("latest")
                                                     : std::string_view(canonical).substr(colon + 1);
   while (!tag.empty()) {
@@ -57,6 +58,32 @@ std::optional<RayImage> parse_ray_image(std::string_view name) {
   }
   if (image.version.empty()) image.version = "latest";
   return image;
+}
+
+bool RayImage::is_release() const {
+  std::string_view rest = version;
+  for (int part = 0; part < 3; ++part) {
+    const auto digits = std::min(rest.size(), rest.find_first_not_of("0123456789"));
+    if (digits == 0) return false;
+    rest.remove_prefix(digits);
+    if (part == 2) break;
+    if (!rest.starts_with('.')) return false;
+    rest.remove_prefix(1);
+  }
+  for (const std::string_view stage : {"", "rc", ".post", ".dev"})
+    if (rest.starts_with(stage) &&
+        (stage.empty() ? rest.empty() : all_digits(rest.substr(stage.size()))))
+      return true;
+  return false;
+}
+
+std::string what_is_left_out(const RayImage& image) {
+  std::string text;
+  if (!image.accelerator.empty() && image.accelerator != "cpu")
+    text = "its " + image.accelerator + " libraries";
+  if (!image.extras.empty())
+    text += (text.empty() ? "what " : ", and what ") + image.extras + " adds to Ray";
+  return text;
 }
 
 std::string ray_image_name(std::string_view version, std::string_view python) {

@@ -12,8 +12,13 @@ struct RayImage {
   std::string version = {};      // "2.52.0"; also "latest", "nightly", "2.52.0.abcdef"
   std::string python = {};       // "3.10"; empty: any
   std::string accelerator = {};  // "gpu", "cu121", …; empty or "cpu": none
-  bool wants_accelerator() const { return !accelerator.empty() && accelerator != "cpu"; }
+  std::string extras = {};       // "rayproject/ray-ml" and the like: Ray with more in it
+  bool is_release() const;       // "2.52.0", "2.52.0rc1": what package indexes have
 };
+
+/// What the image has and an environment with that Ray has not, for people: "its gpu libraries, and
+/// what rayproject/ray-ml adds to Ray". Empty when nothing.
+std::string what_is_left_out(const RayImage& image);
 
 /// Registry and library prefixes of Docker Hub and a digest left out: one name for one image.
 std::string canonical_image_name(std::string_view name);

@@ -101,6 +101,16 @@ Outcome run(const Command& command, bool show) {
   return outcome;
 }
 
+constexpr std::string_view kTagForm =
+    "VERSION[-pyXY][-cpu], as in rayproject/ray:2.60.0-py311, or latest";
+
+std::string where_to_look() {
+  return fmt::format(
+      "https://pypi.org/project/ray/#history lists the releases and their Pythons, "
+      "manta image ls what is prepared; Manta comes with {}",
+      kDefaultRay);
+}
+
 Error tool_error(const std::string& what, const Outcome& outcome) {
   auto tail = outcome.output;
   tail.erase(tail.find_last_not_of(" \n") + 1);
@@ -164,8 +174,10 @@ Result<void> install_ray(const fs::path& folder, const std::string& version, con
   if (options.quiet) command.emplace_back("-q");
   command.push_back(package);
   const auto outcome = run(command, !options.quiet);
-  if (outcome.status != 0) return failed(tool_error("installing " + package, outcome));
-  return {};
+  if (outcome.status == 0) return {};
+  if (auto why = no_such_ray(version, python_version(python), outcome.output))
+    return failed(ErrorCode::NotFound, std::move(*why));
+  return failed(tool_error("installing " + package, outcome));
 }
 
 std::optional<PreparedImage> find_prepared(const ImageIndex& index, const std::string& version,
@@ -209,6 +221,20 @@ Result<PreparedImage> build(const ImageIndex& index, const RayImage& wanted,
 
 }  // namespace
 
+std::optional<std::string> no_such_ray(std::string_view version, std::string_view python,
+                                       std::string_view output) {
+  if (output.contains("no wheels with a matching Python"))
+    return fmt::format(
+        "Ray {0} has no package for Python {1}; name another Python in the tag, as "
+        "rayproject/ray:{0}-py310; {2}",
+        version, python, where_to_look());
+  if (output.contains("there is no version of ray") ||
+      output.contains("No matching distribution found for ray"))
+    return fmt::format("there is no Ray {} (for Python {}) in the package index; {}; a tag is {}",
+                       version, python, where_to_look(), kTagForm);
+  return std::nullopt;
+}
+
 Result<PreparedImage> pull_image(const ImageIndex& index, const std::string& name,
                                  const PullOptions& options) {
   auto wanted = parse_ray_image(name);
@@ -218,6 +244,10 @@ Result<PreparedImage> pull_image(const ImageIndex& index, const std::string& nam
                               "themselves; for others: manta image add {0} --root DIR | --venv DIR",
                               name));
   if (wanted->version == "latest") wanted->version = kDefaultRay;
+  if (!wanted->is_release())
+    return failed(ErrorCode::Invalid,
+                  fmt::format("cannot pull \"{}\": \"{}\" is no release of Ray; a tag is {}; {}",
+                              name, wanted->version, kTagForm, where_to_look()));
   if (!options.again)
     if (auto ready = find_prepared(index, wanted->version, wanted->python)) return *ready;
   auto lock = FolderLock::take(index.folder(), options);

@@ -5,7 +5,9 @@
 #include "local/images/image_name.h"
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace manta::local {
 
@@ -17,6 +19,11 @@ struct PullOptions {
   bool quiet = false;                                // no output of the installer
   std::function<void(const std::string&)> say = {};  // progress, a line at a time
 };
+
+/// What to tell when an installer's words (uv's or pip's) mean that the index has no such Ray, or
+/// none for this Python; nothing when they mean something else.
+std::optional<std::string> no_such_ray(std::string_view version, std::string_view python,
+                                       std::string_view output);
 
 /// Quick when the image is there. Uses uv when it is on the PATH, else python3 -m venv and pip.
 /// Safe against others doing the same at the same time and against being killed: the image is

@@ -67,9 +67,9 @@ Result<ImageRoot> PreparedImages::resolve(const std::string& name) {
                               name));
   if (const auto found = find_ray(index_, *ray)) {
     auto root = to_root(*found);
-    if (ray->wants_accelerator())
-      root.notice = fmt::format("image \"{}\" runs as {}: no {} libraries are added", name,
-                                describe(*found), ray->accelerator);
+    if (const auto missing = what_is_left_out(*ray); !missing.empty())
+      root.notice =
+          fmt::format("image \"{}\" runs as {}, without {}", name, describe(*found), missing);
     return root;
   }
   const auto fallback = index_.default_image();
@@ -82,6 +82,8 @@ Result<ImageRoot> PreparedImages::resolve(const std::string& name) {
   root.notice = fmt::format(
       "image \"{0}\" is not prepared, {1} is used instead; for this one run: manta image pull {2}",
       name, describe(*fallback), canonical);
+  if (const auto missing = what_is_left_out(*ray); !missing.empty())
+    root.notice += ", without " + missing;
   return root;
 }
 

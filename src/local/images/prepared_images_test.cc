@@ -3,6 +3,8 @@
 #include "local/images/image_name.h"
 #include "local/images/image_pull.h"
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -11,6 +13,7 @@
 namespace manta::local {
 namespace {
 namespace fs = std::filesystem;
+using ::testing::HasSubstr;
 
 struct NameCase {
   const char* name;
@@ -100,8 +103,20 @@ TEST_F(Images, ChosenDefaultWins) {
 
 TEST_F(Images, GpuImageRunsWithANotice) {
   prepare("2.60.0", "3.11");
-  EXPECT_NE(resolve("rayproject/ray:2.60.0-gpu")->notice.find("no gpu libraries"),
+  EXPECT_NE(resolve("rayproject/ray:2.60.0-gpu")->notice.find("without its gpu libraries"),
             std::string::npos);
+}
+
+TEST_F(Images, AnImageWithMoreThanRayRunsWithANotice) {
+  prepare("2.60.0", "3.11");
+  EXPECT_THAT(resolve("rayproject/ray-ml:2.60.0")->notice,
+              ::testing::EndsWith("without what rayproject/ray-ml adds to Ray"));
+  EXPECT_THAT(
+      resolve("rayproject/ray-llm:2.60.0-py311-cu124")->notice,
+      ::testing::EndsWith("without its cu124 libraries, and what rayproject/ray-llm adds to Ray"));
+  EXPECT_THAT(resolve("rayproject/ray-ml:2.41.0")->notice,
+              ::testing::AllOf(HasSubstr("is not prepared"),
+                               HasSubstr("without what rayproject/ray-ml adds to Ray")));
 }
 
 TEST_F(Images, OtherImageNamesTheCommandThatAddsIt) {
@@ -140,6 +155,39 @@ TEST_F(Images, RemovingAnAddedOneLeavesTheUsersFolder) {
 TEST_F(Images, HalfMadeEnvironmentIsNoImage) {
   fs::create_directories(index().env_folder("2.60.0", "3.11") / "bin");
   EXPECT_TRUE(index().list().empty());
+}
+
+TEST_F(Images, ATagThatIsNoReleaseIsRefusedBeforeAnythingIsMade) {
+  for (const auto* tag : {"nosuch", "nightly", "2.52", "2.52.0.abcdef", "2.52.0rc", "v2.52.0"}) {
+    const auto answer = pull_image(index(), std::string("rayproject/ray:") + tag + "-py311", {});
+    ASSERT_FALSE(answer) << tag;
+    EXPECT_EQ(answer.error().code, ErrorCode::Invalid);
+    EXPECT_THAT(answer.error().message,
+                ::testing::AllOf(HasSubstr(fmt::format("\"{}\" is no release of Ray", tag)),
+                                 HasSubstr("VERSION[-pyXY][-cpu]"), HasSubstr("pypi.org")));
+  }
+  EXPECT_FALSE(fs::exists(folder_ / "envs"));
+  EXPECT_TRUE(parse_ray_image("rayproject/ray:2.52.0rc1")->is_release());
+}
+
+// What uv 0.8 and pip 24 print.
+TEST(NoSuchRay, IsToldInOurWords) {
+  const auto none = no_such_ray(
+      "9.9.9", "3.11",
+      "error: No solution found when resolving dependencies\n  cause: Because there is no version "
+      "of ray[default]==9.9.9 and you require ray[default]==9.9.9, we can conclude …");
+  EXPECT_THAT(none.value_or(""), HasSubstr("there is no Ray 9.9.9"));
+  EXPECT_THAT(no_such_ray("9.9.9", "3.11",
+                          "ERROR: No matching distribution found for ray[default,serve]==9.9.9")
+                  .value_or(""),
+              HasSubstr("there is no Ray 9.9.9"));
+  EXPECT_THAT(
+      no_such_ray("2.0.0", "3.11",
+                  "  cause: Because ray[default]==2.0.0 has no wheels with a matching Python "
+                  "ABI tag (e.g., `cp311`)")
+          .value_or(""),
+      HasSubstr("no package for Python 3.11; name another Python in the tag"));
+  EXPECT_FALSE(no_such_ray("2.0.0", "3.11", "error: failed to fetch: dns error"));
 }
 
 TEST_F(Images, OnlyRayCanBePulled) {
