@@ -14,6 +14,7 @@
 #include "local/apiserver/store.h"
 #include "local/pod_backend.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,6 +34,8 @@ struct ApiServerOptions {
   int last_node_port = 32767;
   std::vector<std::string> namespaces = {"default", "kube-system", "kube-public",
                                          "kube-node-lease"};  // made at start
+  /// What clients are warned of when they create one, by resource: "raycronjobs.ray.io".
+  std::map<std::string, std::string, std::less<>> warnings = {};
   /// Types that other servers have, too; null: this one makes its own.
   std::shared_ptr<const SharedTypes> types = {};
 };

@@ -87,11 +87,14 @@ Result<void> settle_namespace(const Kind& kind, kube::Request& request, Json& ob
 }
 
 /// These are stored like any other, but nothing here acts on them, and somebody would wait in vain.
-void warn_of_idle_kind(const Kind& kind, Context& context) {
+void warn_of_idle_kind(const Kind& kind, const ApiServerOptions& options, Context& context) {
   constexpr std::array<std::string_view, 6> kIdle = {
       "deployments", "statefulsets",           "daemonsets",
       "replicasets", "replicationcontrollers", "cronjobs"};
   const auto& resource = kind.resource;
+  if (const auto told = options.warnings.find(resource.plural + "." + resource.group);
+      told != options.warnings.end())
+    context.warnings.push_back(told->second);
   const bool of_workloads =
       resource.group.empty() || resource.group == "apps" || resource.group == "batch";
   if (!of_workloads || std::ranges::find(kIdle, resource.plural) == kIdle.end()) return;
@@ -193,7 +196,7 @@ Result<Json> Rest::create(const Kind& kind, kube::Request& request, Context& con
   if (request.verb == kube::Verb::Create || request.verb == kube::Verb::Update)
     track_update(kind, Json(), object, request, context.caller, loop_.now());
   context.created = true;
-  warn_of_idle_kind(kind, context);
+  warn_of_idle_kind(kind, options(), context);
   return write(kind, std::move(object), request.dry_run);
 }
 
