@@ -1,8 +1,10 @@
 #include "operator/given_names.h"
 
 #include "controllers/rayservice/seen.h"
+#include "kube/endpoint_slice_view.h"
 #include "operator/bare_views.h"
 #include "ray/builders/cluster_facts.h"
+#include "ray/labels.h"
 
 namespace manta::operator_ {
 namespace {
@@ -46,6 +48,13 @@ void GivenNames::give(Names& names, const kube::ObjectKey& giver, std::string na
 bool GivenNames::concerns(const Json& service) const {
   return has_usual_name(string_at(service, {"metadata", "name"})) || has_ray_mark(service) ||
          given_.contains(kube::key_of(service));
+}
+
+bool GivenNames::concerns_serving(const Json& slice) const {
+  const auto& labels = object_at(slice, {"metadata", "labels"});
+  const std::string service(string_at(slice, {"metadata", "labels", kube::kLabelServiceName}));
+  return labels.contains(ray::kLabelServe) || service.ends_with("-serve-svc") ||
+         given_.contains({kube::key_of(slice).namespace_, service});
 }
 
 std::vector<kube::ObjectKey> GivenNames::clusters_of(const kube::ObjectKey& service) const {

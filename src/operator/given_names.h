@@ -19,6 +19,10 @@ class GivenNames {
   GivenNames& operator=(const GivenNames&) = delete;
 
   bool concerns(const Json& service) const;
+  /// Whether an EndpointSlice may be of a Service that stands before a RayService's applications:
+  /// told by the Service's name and by its labels, which Kubernetes copies. Not by the Service: a
+  /// slice may be seen before it, and never change again.
+  bool concerns_serving(const Json& slice) const;
   /// The RayClusters whose specs give their head Service this unusual name.
   std::vector<kube::ObjectKey> clusters_of(const kube::ObjectKey& service) const;
 

@@ -81,5 +81,19 @@ TEST_F(Names, ANameTakenBackIsForgotten) {
   EXPECT_FALSE(concerns("{name: shop, namespace: n}"));
 }
 
+TEST_F(Names, EndpointsConcernServingBeforeTheirServiceIsSeen) {
+  ray_service("s", "shop");
+  const auto serving = [&](std::string_view namespace_, std::string_view label) {
+    return names.concerns_serving(object(
+        fmt::format("metadata: {{name: x, namespace: {}, labels: {{{}}}}}\n", namespace_, label)));
+  };
+  EXPECT_TRUE(serving("n", "kubernetes.io/service-name: any-serve-svc"));
+  EXPECT_TRUE(serving("n", "kubernetes.io/service-name: shop"));
+  EXPECT_FALSE(serving("m", "kubernetes.io/service-name: shop"));
+  EXPECT_TRUE(serving("m", "kubernetes.io/service-name: shop, ray.io/serve: s-serve"));
+  EXPECT_FALSE(serving("n", "kubernetes.io/service-name: web"));
+  EXPECT_FALSE(serving("n", "kubernetes.io/service-name: any-head-svc, ray.io/cluster: any"));
+}
+
 }  // namespace
 }  // namespace manta::operator_

@@ -15,11 +15,6 @@ namespace {
 
 using controllers::raycluster::kRoutes;
 
-bool is_of_service(const World& world, const Json& slice) {
-  const auto service = string_at(slice, {"metadata", "labels", kube::kLabelServiceName});
-  return world.services.get({kube::key_of(slice).namespace_, std::string(service)}) != nullptr;
-}
-
 }  // namespace
 
 World::World(const std::string& namespace_, const controllers::Settings& settings)
@@ -63,7 +58,8 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
   endpoint_slices.index_label(std::string(kube::kLabelServiceName));
   services.keep_only([this](const Json& service) { return given_names.concerns(service); });
   ingresses.keep_only(concerns_head);
-  endpoint_slices.keep_only([this](const Json& slice) { return is_of_service(*this, slice); });
+  endpoint_slices.keep_only(
+      [this](const Json& slice) { return given_names.concerns_serving(slice); });
   for (kube::CacheBase* cache : std::initializer_list<kube::CacheBase*>{
            &clusters, &jobs, &ray_services, &pods, &submitter_pods, &services, &secrets.labelled,
            &secrets.named, &service_accounts, &roles, &role_bindings, &batch_jobs, &ingresses,
@@ -111,8 +107,7 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
 }
 
 std::vector<kube::CacheBase*> World::needed_before(const kube::CacheBase& cache) {
-  if (&cache == &services) return {&clusters, &ray_services};
-  if (&cache == &endpoint_slices) return {&services};
+  if (&cache == &services || &cache == &endpoint_slices) return {&clusters, &ray_services};
   return {};
 }
 

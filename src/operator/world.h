@@ -31,7 +31,7 @@ struct World {
   kube::Cache<kube::JobView> batch_jobs;  // the operator's own
   kube::Cache<kube::SpecView> ingresses;  // of heads
   kube::Cache<kube::SpecView> claims;
-  kube::Cache<kube::EndpointSliceView> endpoint_slices;    // of those Services
+  kube::Cache<kube::EndpointSliceView> endpoint_slices;    // of Serve Services
   std::optional<kube::Cache<kube::MetaView>> routes = {};  // on OpenShift
 
   std::optional<kube::Cache<kube::SpecView>> policies = {};  // with their gate
@@ -49,7 +49,7 @@ struct World {
   std::optional<kube::Cache<kube::SpecView>> certificates = {};
 
   ray::BatchScheduler scheduler = ray::BatchScheduler::None;
-  GivenNames given_names;      // of Services
+  GivenNames given_names;      // of Services, and of their slices
   kube::CacheSet caches = {};  // all of them
 
   /// What has to be synced for the cache to know which objects to keep.

@@ -202,6 +202,16 @@ TEST(ForeignObjects, PF_04_TheEndpointsOfAServeServiceAreHeldAndNoOthers) {
   EXPECT_EQ(world.held("endpointslices"), 1u);
 }
 
+// Each resource has a watch of its own, and one of them may stand still for half a minute.
+TEST(ForeignObjects, EndpointsThatAreSeenBeforeTheirServiceAreHeld) {
+  World world;
+  world.start();
+  world.apply(kube::kEndpointSlices,
+              "metadata: {name: s-serve-svc-a, labels: {kubernetes.io/service-name: "
+              "s-serve-svc}}\naddressType: IPv4\nendpoints: []");
+  EXPECT_EQ(world.held("endpointslices"), 1u);
+}
+
 TEST(ForeignObjects, SEC_04_WithoutAuthenticationNoSecretIsAskedFor) {
   World world(/*certificates=*/true);
   world.start();
