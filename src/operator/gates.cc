@@ -1,11 +1,15 @@
 #include "operator/gates.h"
 
+#include "base/nearest.h"
 #include "base/text.h"
 #include "operator/flags.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <set>
+#include <string>
+#include <vector>
 
 namespace manta::operator_ {
 namespace {
@@ -73,7 +77,25 @@ constexpr Gate kGates[] = {
     {"RayServiceSharedToken", false, Stage::Ours},
 };
 
+constexpr std::size_t kLongestName = 128;  // in an error
 constexpr std::string_view kBlank = " \t\r\n";
+
+// The reference's words, and what was meant: the nearest one, or else its own gates.
+std::string unrecognized(std::string_view name) {
+  std::vector<std::string> all = {"AllAlpha", "AllBeta"};
+  std::vector<std::string_view> upstream;
+  for (const auto& gate : kGates) {
+    all.emplace_back(gate.name);
+    if (gate.stage != Stage::Ours) upstream.push_back(gate.name);
+  }
+  const auto near = nearest(name, all);
+  const auto hint =
+      near.empty()
+          ? fmt::format("there are {}, AllAlpha, AllBeta, and those of docs/differences.md",
+                        fmt::join(upstream, ", "))
+          : fmt::format("is {} meant?", near);
+  return fmt::format("unrecognized feature gate: {}; {}", name.substr(0, kLongestName), hint);
+}
 
 }  // namespace
 
@@ -103,7 +125,7 @@ Result<Gates> parse_gates(std::string_view text) {
                                 "invalid syntax",
                                 name, value, value));
     if (name != "AllAlpha" && name != "AllBeta" && !gates.contains(name))
-      return failed(ErrorCode::Invalid, fmt::format("unrecognized feature gate: {}", name));
+      return failed(ErrorCode::Invalid, unrecognized(name));
     named[std::string(name)] = *on;
   }
   for (const auto& gate : kGates) {

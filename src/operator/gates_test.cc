@@ -34,7 +34,13 @@ const Case kCases[] = {
     {"NoValue", "RayCronJob", "missing bool value for RayCronJob"},
     {"BadValue", "RayCronJob=yes",
      "invalid value of RayCronJob=yes, err: strconv.ParseBool: parsing \"yes\": invalid syntax"},
-    {"Unknown", "Nope=true", "unrecognized feature gate: Nope"},
+    {"Unknown", "Nope=true",
+     "unrecognized feature gate: Nope; there are RayClusterStatusConditions, RayJobDeletionPolicy, "
+     "RayMultiHostIndexing, RayServiceIncrementalUpgrade, RayCronJob, SidecarSubmitterRestart, "
+     "RayClusterNetworkPolicy, GCSFaultToleranceEmbeddedStorage, RayClusterMTLS, "
+     "RayClusterHistoryServer, KubernetesWAS, AllAlpha, AllBeta, and those of docs/differences.md"},
+    {"Misspelt", "rayCronJobs=true",
+     "unrecognized feature gate: rayCronJobs; is RayCronJob meant?"},
 };
 class Gate : public testing::TestWithParam<Case> {};
 TEST_P(Gate, Row) { EXPECT_EQ(outcome(GetParam().text), GetParam().want); }
