@@ -193,6 +193,11 @@ TEST(AutoscalerCase, AS_04_WhatNeverStartedBeyondTheMaximumGoesUnderItsGate) {
     bounded.replace(bounded.find("maxReplicas: 1000"), 17, "maxReplicas: 2");
     world.patch("RayCluster", "c", bounded).settle();
     EXPECT_EQ(world.workers("c").size(), gate ? 2u : 5u);
+    const auto told = [&] { return condition_of(world, "c", "WorkersBeyondMaximum"); };
+    EXPECT_EQ(told(), gate ? "absent" : "True NeverRan");
+    world.kubelet().release();
+    world.settle();
+    EXPECT_EQ(told(), "absent") << "Ray knows them now, and its autoscaler may choose";
   }
 }
 

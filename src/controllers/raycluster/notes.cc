@@ -45,6 +45,27 @@ void note_orphans(const RayClusterSeen& seen, Notes& out) {
                              fmt::join(groups, ", "))});
 }
 
+// Nobody ends them: what never reached Ray its autoscaler does not know. AS-04
+void note_beyond_maximum(const RayClusterSeen& seen, Notes& out) {
+  std::vector<std::string> groups;
+  for (const auto& group : seen.spec().workerGroupSpecs) {
+    if (!group.maxReplicas) continue;
+    const auto pods = living(pods_of_group(seen.pods, group.groupName));
+    const auto never_ran = std::ranges::count(pods, kube::PodPhase::Pending,
+                                              [](const PodPtr& pod) { return pod->phase; });
+    const auto most = std::int64_t{*group.maxReplicas} * group.numOfHosts;
+    const auto beyond = std::min<std::int64_t>(never_ran, std::ssize(pods) - most);
+    if (beyond > 0)
+      groups.push_back(fmt::format("group {}: {} Pods beyond maxReplicas {}", group.groupName,
+                                   beyond, *group.maxReplicas));
+  }
+  if (!groups.empty())
+    out.push_back({kWorkersBeyondMaximum, "NeverRan",
+                   fmt::format("Pods that have never run, so the autoscaler does not end them; "
+                               "feature gate RayClusterTrimPending deletes them: {}",
+                               fmt::join(groups, "; "))});
+}
+
 void note_going_head(const RayClusterSeen& seen, const kube::PlanContext& context, Notes& out) {
   const auto* head = going_head(seen);
   if (!head || until_head_is_overdue(seen, context.now)) return;
@@ -135,6 +156,8 @@ Notes notes_about(const RayClusterSeen& seen, const Settings& settings,
                                "{}",
                                fmt::join(seen.foreign_pods, ", "))});
   note_going_head(seen, context, out);
+  if (ray::autoscaling_enabled(seen.spec()) && !settings.random_pod_delete)
+    note_beyond_maximum(seen, out);
   if (settings.cluster_gates.quota_condition) note_quota(seen, context.failures, out);
   if (settings.cluster_gates.worker_backoff) note_failing_workers(seen, context.now, out);
   if (settings.cluster_gates.follow_edits) note_head_service(seen, settings, out);
@@ -145,9 +168,9 @@ Notes notes_about(const RayClusterSeen& seen, const Settings& settings,
 
 void set_notes(std::vector<ray::Condition>& conditions, const Notes& notes, std::int64_t generation,
                Time now) {
-  for (const auto type :
-       {kInvalidSpec, kNameConflict, kOrphanedWorkerGroup, kForeignPods, kHeadTerminating,
-        kQuotaExceeded, kWorkersFailing, kHeadServiceDrift, kReplicasContested}) {
+  for (const auto type : {kInvalidSpec, kNameConflict, kOrphanedWorkerGroup, kForeignPods,
+                          kHeadTerminating, kWorkersBeyondMaximum, kQuotaExceeded, kWorkersFailing,
+                          kHeadServiceDrift, kReplicasContested}) {
     const auto note = std::ranges::find(notes, type, &Note::type);
     if (note == notes.end()) {
       ray::remove_condition(conditions, type);

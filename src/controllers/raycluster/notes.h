@@ -21,11 +21,12 @@ struct Note {
 using Notes = std::vector<Note>;
 
 // Types.
-inline constexpr std::string_view kInvalidSpec = "InvalidSpec";                  // RC-13, RC-16
-inline constexpr std::string_view kNameConflict = "NameConflict";                // RC-26, RC-27
-inline constexpr std::string_view kOrphanedWorkerGroup = "OrphanedWorkerGroup";  // RC-12, SEEN-01
-inline constexpr std::string_view kForeignPods = "ForeignPods";                  // RC-44
-inline constexpr std::string_view kHeadTerminating = "HeadTerminating";          // RC-06
+inline constexpr std::string_view kInvalidSpec = "InvalidSpec";                    // RC-13, RC-16
+inline constexpr std::string_view kNameConflict = "NameConflict";                  // RC-26, RC-27
+inline constexpr std::string_view kOrphanedWorkerGroup = "OrphanedWorkerGroup";    // RC-12, SEEN-01
+inline constexpr std::string_view kForeignPods = "ForeignPods";                    // RC-44
+inline constexpr std::string_view kHeadTerminating = "HeadTerminating";            // RC-06
+inline constexpr std::string_view kWorkersBeyondMaximum = "WorkersBeyondMaximum";  // AS-04
 // Each behind its gate.
 inline constexpr std::string_view kQuotaExceeded = "QuotaExceeded";  // AS-07
 /// Its reason, and how the trouble of a Pod begins that is held back: with that gate only.
