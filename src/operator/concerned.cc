@@ -7,6 +7,8 @@
 #include "ray/builders/cluster_facts.h"
 #include "ray/labels.h"
 
+#include <algorithm>
+
 namespace manta::operator_ {
 
 bool made_for_service(const kube::ObjectMeta& meta) {
@@ -67,10 +69,11 @@ std::vector<kube::ObjectKey> jobs_of_secret(const World& world, const kube::Obje
 
 std::vector<kube::ObjectKey> clusters_of(const kube::ObjectMeta& dependent) {
   auto keys = kube::owner_of_kind(ray::kRayClusters)(dependent);
-  if (!keys.empty()) return keys;
-  // Services that users made in the head Service's place have its labels only.
-  if (const auto name = dependent.label(ray::kLabelCluster); !name.empty())
-    keys.push_back({dependent.key.namespace_, std::string(name)});
+  // Services that users made in the head Service's place have its labels only, and a Pod that was
+  // relabelled has another's.
+  kube::ObjectKey named{dependent.key.namespace_, std::string(dependent.label(ray::kLabelCluster))};
+  if (!named.name.empty() && std::ranges::find(keys, named) == keys.end())
+    keys.push_back(std::move(named));
   return keys;
 }
 

@@ -22,7 +22,16 @@ bool belongs_to(const kube::ObjectMeta& meta, const kube::ObjectMeta& owner) {
   return controller && controller->uid == owner.uid;
 }
 
-// Pods that somebody made by hand with our labels are none of ours. RC-44
+// Made by hand, or a worker of another cluster whose label somebody has changed. What Jobs and a
+// cluster of the same name have made carries the label rightly.
+bool is_stray(const kube::ObjectMeta& pod, const kube::ObjectMeta& cluster) {
+  if (pod.deleting) return false;
+  const auto* controller = pod.controller_owner();
+  return !controller ||
+         (controller->kind == ray::kKindRayCluster && controller->name != cluster.key.name);
+}
+
+// Pods that carry our label and are none of ours. RC-44
 controllers::raycluster::Pods pods_of(const World& world, const kube::ObjectMeta& cluster,
                                       std::vector<std::string>* foreign = nullptr) {
   controllers::raycluster::Pods out;
@@ -30,7 +39,7 @@ controllers::raycluster::Pods pods_of(const World& world, const kube::ObjectMeta
        world.pods.labelled(cluster.key.namespace_, ray::kLabelCluster, cluster.key.name)) {
     if (belongs_to(pod->meta, cluster))
       out.push_back(std::move(pod));
-    else if (foreign && !pod->meta.controller_owner() && !pod->meta.deleting)
+    else if (foreign && is_stray(pod->meta, cluster))
       foreign->push_back(pod->meta.key.name);
   }
   return out;

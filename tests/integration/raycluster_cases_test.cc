@@ -276,6 +276,26 @@ spec: {containers: [{name: ray-head, image: ray}]}
   EXPECT_EQ(condition_of(world, "c", "ForeignPods"), "absent");
 }
 
+// As of a ReplicaSet's Pods: whoever relabels one takes it out, and another comes in its place. The
+// cluster whose label it carries now does not count it, and says so.
+TEST(RayClusterCase, RC_44_AWorkerThatIsRelabelledIsReplacedAndTold) {
+  World world;
+  std::string other = kCluster;
+  other.replace(other.find("{name: c}"), 9, "{name: d}");
+  world.apply(kCluster).apply(other);
+  world.run_until(cluster_is("c", "ready")).run_until(cluster_is("d", "ready")).settle();
+  const auto count = world.workers("c").size();
+  const auto moved = world.workers("c").at(0);
+  world.patch("Pod", moved, "{metadata: {labels: {ray.io/cluster: d}}}")
+      .run_until(has_workers("c", count))
+      .settle();
+  EXPECT_TRUE(world.mirror().find("Pod", moved));
+  EXPECT_EQ(condition_of(world, "d", "ForeignPods"), "True PodsNotOwned");
+  EXPECT_EQ(condition_of(world, "c", "ForeignPods"), "absent");
+  EXPECT_EQ(world.workers("d").size(), count + 1) << "its own, and the one that does not count";
+  world.expect_rest();
+}
+
 const char* const kTwoGroups = R"({{spec: {{workerGroupSpecs: [
   {{groupName: g, replicas: {}, maxReplicas: 9, template: {{spec: {{containers: [{{name: w, image: ray}}]}}}}}},
   {{groupName: h, replicas: {}, maxReplicas: 9, template: {{spec: {{containers: [{{name: w, image: ray}}]}}}}}}]}}}})";
