@@ -30,7 +30,8 @@ constexpr std::size_t kMaxHead = 64 << 10;
 
 enum class ReadEnd { Request, Closed, Bad, TooLarge };
 
-/// One request: its head first, so that nobody's body is kept who may not send one. Who has not
+/// One request: its head first, so that nobody's body is kept who may not send one. What could be
+/// read in two ways (two lengths, a length and chunks, a bare line feed) is no request. Who has not
 /// sent a whole head within 90 s, or the body it announced within 60 s, is cut off.
 class RequestReader {
  public:
@@ -47,8 +48,10 @@ class RequestReader {
  private:
   ReadEnd bad(std::string why);
   ReadEnd too_large();
-  bool parse_head(const std::string& head);
+  bool parse_head(std::string_view head);
+  bool parse_header(std::string_view line);
   Task<ReadEnd> read_chunks();
+  Task<ReadEnd> read_trailers();
 
   BufferedReader& reader_;
 };
