@@ -468,6 +468,24 @@ TEST(ApiServerCrd, ListsOfMapsMayBeLong) {
   EXPECT_GE(bad.error().causes.size(), 30'000u);
 }
 
+TEST(ApiServerCrd, ObjectsMayHaveManyFields) {
+  World world;
+  std::string properties, fields;
+  for (int i = 0; i < 20'000; ++i) {
+    properties += fmt::format(R"("p{}":{{"type":"string"}},)", i);
+    fields += fmt::format(R"(,"p{}":"x")", i);
+  }
+  std::string crd(kCrd);
+  crd.insert(crd.find(R"("imm":)"), properties);
+  ASSERT_TRUE(world.create(kube::kCustomResourceDefinitions, crd));
+  const auto made = world.create(
+      kProbes,
+      R"({"apiVersion":"x.io/v1","kind":"Probe","metadata":{"name":"a"},"spec":{"need":"n","zz":1)" +
+          fields + "}}");
+  ASSERT_TRUE(made) << made.error().message.substr(0, 200);
+  EXPECT_EQ(object_at(*made, {"spec"}).size(), 20'002u);  // need, replicas by default, no zz
+}
+
 TEST(ApiServerCrd, ARuleThatCostsTooMuchEndsTheJudging) {
   World world;
   std::string crd(kCrd);

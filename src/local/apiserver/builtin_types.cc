@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "local/apiserver/schema.h"
 
+#include <algorithm>
 #include <map>
 
 namespace manta::local {
@@ -42,9 +43,17 @@ std::string_view to_string(JsonType type) {
 }
 
 const Field* Schema::field(std::string_view name) const {
+  if (fields.size() > kUnsorted) {
+    const auto found = std::ranges::lower_bound(fields, name, {}, &Field::name);
+    return found != fields.end() && found->name == name ? &*found : nullptr;
+  }
   for (const auto& candidate : fields)
     if (candidate.name == name) return &candidate;
   return nullptr;
+}
+
+void Schema::sort_fields() {
+  if (fields.size() > kUnsorted) std::ranges::sort(fields, {}, &Field::name);
 }
 
 struct BuiltinTypes::Impl {
@@ -67,6 +76,7 @@ struct BuiltinTypes::Impl {
     made->atomic_map = tokens.front().ends_with("&a");
     for (std::size_t i = 1; i < tokens.size(); ++i)
       if (!tokens[i].empty()) made->fields.push_back(field(tokens[i]));
+    made->sort_fields();
     return made;
   }
 

@@ -5,6 +5,7 @@
 #include "local/apiserver/strategy.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 namespace manta::local {
@@ -67,24 +68,26 @@ struct Compiler {
                   : format == "byte"      ? Format::Byte
                   : format == "date-time" ? Format::Time
                                           : Format::None;
-    std::vector<std::string> required;
+    std::set<std::string, std::less<>> required;
     for (const auto& name : array_at(source, {"required"}))
-      if (name.is_string()) required.emplace_back(name.get_string());
-    for (const auto& [name, child] : object_at(source, {"properties"})) {
+      if (name.is_string()) required.emplace(name.get_string());
+    const auto& properties = object_at(source, {"properties"});
+    for (const auto& [name, child] : properties) {
       Field field;
       field.name = std::string(name);
       field.schema = compile(child, fmt::format("{}.properties[{}]", path, field.name), in_junctor);
-      field.required = std::ranges::find(required, field.name) != required.end();
+      field.required = required.contains(field.name);
       fact(field.name, fmt::format("{}{}", static_cast<const void*>(field.schema), field.required));
       node.fields.push_back(std::move(field));
     }
     // A name that is required but not described still has to be there.
     for (const auto& name : required)
-      if (!node.field(name)) {
+      if (!properties.contains(name)) {
         static const Schema kAnything{.preserve_unknown = true};
         node.fields.push_back({.name = name, .schema = &kAnything, .required = true});
         fact("r", name);
       }
+    node.sort_fields();
     if (const auto* items = find(source, {"items"}); items && items->is_object())
       node.items = compile(*items, path + ".items", in_junctor);
     if (const auto* extra = find(source, {"additionalProperties"})) {
@@ -107,11 +110,28 @@ struct Compiler {
     for (const auto& field : node.fields) below(field.schema);
     below(node.items);
     below(node.additional);
+    if (!in_junctor && node.limits && node.limits->default_) check_default(node, path + ".default");
     if (auto same = known.find(id); same != known.end()) return same->second;
     Schema* kept = arena->make();
     *kept = std::move(node);
     known.emplace(std::move(id), kept);
     return kept;
+  }
+
+  /// A default must hold where it is put.
+  void check_default(const Schema& node, const std::string& path) {
+    const auto& value = *node.limits->default_;
+    Json pruned = value;
+    std::vector<std::string> unknown;
+    prune(pruned, node, unknown);
+    if (!unknown.empty()) errors.invalid(path, value, "must not have unknown fields");
+    FieldErrors own;
+    validate_structure(value, nullptr, node, own);
+    for (auto& cause : own.causes()) {
+      const bool whole = cause.field.empty() || cause.field == "<nil>";
+      const auto* dot = cause.field.starts_with('[') ? "" : ".";
+      errors.add(whole ? path : path + dot + cause.field, cause.reason, cause.message);
+    }
   }
 
   void limits(const Json& source, const std::string& path, Schema& node, std::string& id) {

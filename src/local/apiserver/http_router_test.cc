@@ -2,6 +2,7 @@
 #include "local/apiserver/http_router.h"
 
 #include "base/virtual_loop.h"
+#include "local/apiserver/http_streams.h"
 #include "local/apiserver/http_text.h"
 #include "local/apiserver/table.h"
 
@@ -232,6 +233,15 @@ TEST(HttpRouter, LogNeedsANodeToAnswer) {
   World world;
   world.pod("p");
   EXPECT_EQ(world.send("GET", "/api/v1/namespaces/default/pods/p/log").status, 503);
+}
+
+TEST(HttpStreams, WarningsHaveALimit) {
+  HttpAnswer answer;
+  answer.warnings.assign(100'000, "unknown field \"spec.a\"");
+  const auto head = head_of(answer, "", true);
+  EXPECT_LT(head.size(), 16'000u);
+  EXPECT_NE(head.find("Warning: 299 - \"unknown field \\\"spec.a\\\"\""), std::string::npos)
+      << head;
 }
 
 TEST(HttpText, TargetsAreTakenApart) {

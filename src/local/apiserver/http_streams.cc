@@ -66,6 +66,10 @@ std::string quoted_warning(std::string_view text) {
   return made + "\"";
 }
 
+/// All warnings of an answer together; a client that reads a hundred headers at most would get
+/// none.
+constexpr std::size_t kMaxWarnings = 4096;
+
 /// Requests a stop when the client goes away while nothing is read from it otherwise.
 task_detail::Detached watch_for_end(std::shared_ptr<BufferedReader> reader, std::stop_source gone) {
   while (!gone.stop_requested() && reader->buffer().size() < kMaxHead)
@@ -84,8 +88,11 @@ std::string head_of(const HttpAnswer& answer, std::string_view framing, bool kee
       fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nCache-Control: no-cache, private\r\n{}",
                   answer.status, reason_phrase(answer.status), answer.content_type, framing);
   for (const auto& [name, value] : answer.headers) head += fmt::format("{}: {}\r\n", name, value);
-  for (const auto& warning : answer.warnings)
+  std::size_t told = 0;
+  for (const auto& warning : answer.warnings) {
+    if ((told += warning.size()) > kMaxWarnings) break;
     head += fmt::format("Warning: 299 - {}\r\n", quoted_warning(warning));
+  }
   if (!keep) head += "Connection: close\r\n";
   return head + "\r\n";
 }

@@ -89,7 +89,11 @@ struct Schema {
   const Schema* additional = nullptr;  // of a map
   std::unique_ptr<Limits> limits = {};
 
+  /// More fields than these are kept in the order of their names, and so found quickly.
+  static constexpr std::size_t kUnsorted = 64;
   const Field* field(std::string_view name) const;
+  /// To be called when all fields are there.
+  void sort_fields();
 };
 
 /// Owns schema nodes; they refer to each other (and to themselves) by pointer.

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "fmt/format.h"
 #include "local/apiserver/crd.h"
+#include "local/apiserver/crd_structural.h"
 #include "local/apiserver/json_edit.h"
 #include "local/apiserver/name_rules.h"
 #include "local/apiserver/rest.h"
@@ -41,31 +42,6 @@ void set_status(Rest& rest, Json& crd) {
   status["conditions"] = JsonArray{
       condition("NamesAccepted", "NoConflicts", "no conflicts found"),
       condition("Established", "InitialNamesAccepted", "the initial names have been accepted")};
-}
-
-/// Structural schemas: every node says its type, unless it opens itself in another way.
-void check_structural(const Json& schema, const std::string& path, bool root, FieldErrors& errors) {
-  if (!schema.is_object()) return;
-  const auto type = string_at(schema, {"type"});
-  const bool open = bool_at(schema, {"x-kubernetes-int-or-string"}) ||
-                    bool_at(schema, {"x-kubernetes-preserve-unknown-fields"});
-  if (type.empty() && (root || !open))
-    errors.required(path + ".type", root ? "must not be empty at the root"
-                                         : "must not be empty for specified object fields");
-  if (root && !type.empty() && type != "object")
-    errors.invalid(path + ".type", Json(type), "must be object at the root");
-  for (const auto& [name, child] : object_at(schema, {"properties"}))
-    check_structural(child, fmt::format("{}.properties[{}]", path, std::string_view(name)), false,
-                     errors);
-  if (const auto* items = find(schema, {"items"}))
-    check_structural(*items, path + ".items", false, errors);
-  else if (type == "array")
-    errors.required(path + ".items", "must be specified");
-  if (const auto* extra = find(schema, {"additionalProperties"}); extra && extra->is_object())
-    check_structural(*extra, path + ".additionalProperties", false, errors);
-  if (!object_at(schema, {"properties"}).empty() && find(schema, {"additionalProperties"}))
-    errors.forbidden(path + ".additionalProperties",
-                     "additionalProperties and properties are mutual exclusive");
 }
 
 }  // namespace
@@ -148,8 +124,9 @@ void validate_crd(const Json& crd, FieldErrors& errors) {
     if (same_schema && i > 0) continue;
     const auto at =
         same_schema ? "spec.validation.openAPIV3Schema" : path + ".schema.openAPIV3Schema";
-    check_structural(*schema, at, true, errors);
-    compile_schema(*schema, arena, at, errors);
+    const auto before = errors.size();
+    check_schema(*schema, at, errors);
+    if (errors.size() == before) compile_schema(*schema, arena, at, errors);
   }
   if (storages != 1)
     errors.invalid("spec.versions", Json(JsonArray(versions)),
