@@ -8,6 +8,7 @@
 #include "cli/console.h"
 #include "cli/credentials.h"
 #include "cli/daemon_parts.h"
+#include "cli/gate_notice.h"
 #include "cli/instance.h"
 #include "cli/pip_config.h"
 #include "cli/run_journal.h"
@@ -21,6 +22,7 @@
 #include "local/images/prepared_images.h"
 #include "local/node/host_setup.h"
 #include "local/node/node.h"
+#include "operator/gates.h"
 #include "operator/log_sink.h"
 #include "operator/operator.h"
 #include "operator/options.h"
@@ -109,13 +111,20 @@ class Daemon {
     const auto port = choose_port(options_.port, last_ ? std::optional(last_->port) : std::nullopt);
     if (!port) return failed(port.error());
     front_.reset();  // of an earlier try; it knows the API server
-    api_ = std::make_unique<local::ApiServer>(
-        loop_, random_, *store_,
-        local::ApiServerOptions{.service_cidr = services,
-                                .advertise_port = *port,
-                                .mount_service_accounts = !options_.control_plane_only});
+    local::ApiServerOptions server{.service_cidr = services,
+                                   .advertise_port = *port,
+                                   .mount_service_accounts = !options_.control_plane_only};
+    if (options_.with_operator && !looks_after_cron_jobs())
+      server.warnings.emplace("raycronjobs.ray.io", kCronJobGateOff);
+    api_ = std::make_unique<local::ApiServer>(loop_, random_, *store_, std::move(server));
     front_ = make_front(*port);
     return front_->start();
+  }
+
+  /// What is wrong with the gates is said when the operator is started.
+  bool looks_after_cron_jobs() const {
+    const auto gates = operator_::parse_gates(options_.feature_gates);
+    return !gates || gates->at("RayCronJob");
   }
 
   Task<Result<void>> start_node() {
@@ -179,6 +188,9 @@ class Daemon {
     auto settings = operator_::make_settings({.feature_gates = options_.feature_gates},
                                              operator_::process_environment);
     if (!settings) return failed(settings.error());
+    if (!looks_after_cron_jobs())
+      operator_scope_.spawn("gate notice", tell_of_the_cron_job_gate(loop_, *api_, random_,
+                                                                     operator_scope_.stop_token()));
     for (int i = 0; i < 4; ++i) settings->seed += fmt::format("{:016x}", random_.next());
     dashboard_ = std::make_unique<operator_::RayDashboard>(
         make_service_fetch(loop_, *api_), *api_,

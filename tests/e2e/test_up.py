@@ -79,6 +79,25 @@ def test_a_gate_that_is_none_is_named(manta):
     assert done.returncode == 1 and "unrecognized feature gate: RayJobHaste" in done.stderr
 
 
+CRON_JOB = """
+apiVersion: ray.io/v1
+kind: RayCronJob
+metadata: {name: nightly}
+spec: {schedule: "0 2 * * *", jobTemplate: {entrypoint: "true"}}
+"""
+
+
+def test_a_cron_job_whose_gate_is_off_says_so(manta):
+    manta.up()
+    applied = manta.kubectl("apply", "-f", "-", input=CRON_JOB)
+    assert "Warning: the operator runs without its feature gate RayCronJob" in applied.stderr
+    wait_for("the event", lambda: "RayCronJobGateOff" in manta.kubectl("describe", "raycronjob", "nightly").stdout)
+    manta("down")
+    manta("up", "--port", "0", "--feature-gates", "RayCronJob=true")
+    applied = manta.kubectl("apply", "-f", "-", input=CRON_JOB.replace("nightly", "weekly"))
+    assert "Warning" not in applied.stderr
+
+
 def test_data_directory_that_is_no_directory(manta, tmp_path):
     (tmp_path / "file").write_text("")
     done = manta("up", "--data-dir", tmp_path / "file", check=False, timeout=30)
