@@ -6,15 +6,42 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace manta::cli {
+namespace {
+
+constexpr std::size_t kLongestLogEnd = 1 << 20;
+
+}  // namespace
 
 struct Client::Impl {
   std::string server = {};
   std::string token = {};
   std::unique_ptr<kube::Api> api = {};
   std::unique_ptr<kube::HttpClient> http = {};
+
+  Task<Result<void>> read_log(kube::ObjectKey pod, std::string query, Duration timeout,
+                              std::function<void(std::string_view)> sink, std::stop_token stop) {
+    kube::HttpRequest request{.url = fmt::format("{}/api/v1/namespaces/{}/pods/{}/log?{}", server,
+                                                 pod.namespace_, pod.name, query),
+                              .headers = {{"Authorization", "Bearer " + token}},
+                              .timeout = timeout,
+                              .stop = std::move(stop)};
+    auto answer = co_await http->stream(
+        std::move(request),
+        [&](std::string_view piece) {
+          sink(piece);
+          return Result<void>{};
+        },
+        std::chrono::seconds{30});
+    if (!answer) co_return failed(answer.error());
+    if (answer->status != 200)
+      co_return failed(ErrorCode::Unavailable,
+                       fmt::format("HTTP status {}: {}", answer->status, answer->body));
+    co_return Result<void>{};
+  }
 };
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -41,24 +68,23 @@ kube::Api& Client::api() { return *impl_->api; }
 Task<Result<void>> Client::follow_log(kube::ObjectKey pod, std::string container,
                                       std::function<void(std::string_view)> sink,
                                       std::stop_token stop) {
-  kube::HttpRequest request{
-      .url = fmt::format("{}/api/v1/namespaces/{}/pods/{}/log?container={}&follow=true",
-                         impl_->server, pod.namespace_, pod.name, container),
-      .headers = {{"Authorization", "Bearer " + impl_->token}},
-      .timeout = Duration::zero(),
-      .stop = std::move(stop)};
-  auto answer = co_await impl_->http->stream(
-      std::move(request),
-      [&](std::string_view piece) {
-        sink(piece);
-        return Result<void>{};
+  return impl_->read_log(std::move(pod), fmt::format("container={}&follow=true", container),
+                         Duration::zero(), std::move(sink), std::move(stop));
+}
+
+Task<Result<std::string>> Client::end_of_log(kube::ObjectKey pod, std::string container, int lines,
+                                             bool previous, std::stop_token stop) {
+  std::string text;
+  const auto done = co_await impl_->read_log(
+      std::move(pod),
+      fmt::format("container={}&tailLines={}&previous={}", container, lines, previous),
+      std::chrono::seconds{10},
+      [&text](std::string_view piece) {
+        text += piece.substr(0, kLongestLogEnd - std::min(kLongestLogEnd, text.size()));
       },
-      std::chrono::seconds{30});
-  if (!answer) co_return failed(answer.error());
-  if (answer->status != 200)
-    co_return failed(ErrorCode::Unavailable,
-                     fmt::format("HTTP status {}: {}", answer->status, answer->body));
-  co_return Result<void>{};
+      std::move(stop));
+  if (!done) co_return failed(done.error());
+  co_return text;
 }
 
 }  // namespace manta::cli

@@ -22,6 +22,11 @@ class Client {
   Task<Result<void>> follow_log(kube::ObjectKey pod, std::string container,
                                 std::function<void(std::string_view)> sink, std::stop_token stop);
 
+  /// Its last `lines` lines, of the run before with `previous`; read within ten seconds, 1 MiB at
+  /// most.
+  Task<Result<std::string>> end_of_log(kube::ObjectKey pod, std::string container, int lines,
+                                       bool previous, std::stop_token stop);
+
  private:
   struct Impl;
   explicit Client(std::unique_ptr<Impl> impl);

@@ -1,5 +1,6 @@
 #include "cli/follow.h"
 
+#include "base/excerpt.h"
 #include "cli/pod_words.h"
 #include "kube/cache.h"
 
@@ -20,6 +21,10 @@ constexpr Duration kDiskInterval = std::chrono::seconds{2};
 constexpr std::uintmax_t kLeastSpace = 256u << 10;
 constexpr Duration kLogRetry = std::chrono::milliseconds{200};
 
+constexpr std::size_t kMostCrashes = 5;
+constexpr int kCrashLines = 20;
+constexpr std::size_t kLongestLogEnd = 4096;
+
 constexpr std::string_view kSaidAbove = "as said above";
 
 const kube::Resource kRayJobs{"ray.io", "v1", "rayjobs", "RayJob", true};
@@ -39,6 +44,11 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
     text.replace(at, from.size(), to);
   return text;
+}
+
+std::string indented(std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  return "    | " + replaced(std::string(text), "\n", "\n    | ");
 }
 
 bool has_ended(std::string_view deployment_status) {
@@ -78,10 +88,12 @@ struct Follower::Impl {
   OneShot<JobEnd> ended;
   std::string cluster = {};
   std::string last_state = {};
+  std::string last_message = {};
   std::map<std::string, std::string> said = {};        // by Pod uid: the last line about it
   std::map<std::string, std::string> hints_said = {};  // to the uid of the Pod that did
   std::set<std::string> events_said = {};
-  std::set<std::string> logs_begun = {};  // Pod uids
+  std::set<std::string> logs_begun = {};     // Pod uids
+  std::set<std::string> crashes_shown = {};  // <Pod uid>/<container>
   int logs_open = 0;
   bool job_seen = false;
   std::string job_uid = {};
@@ -108,7 +120,7 @@ struct Follower::Impl {
     if (!state.empty() && state != last_state)
       console.say(fmt::format("rayjob/{} {}", job.name, state));
     last_state = state;
-    if (!has_ended(deployment)) return;
+    if (!has_ended(deployment)) return look_at_message(object);
     JobEnd end{.succeeded = status == "SUCCEEDED" && deployment == "Complete",
                .seen = true,
                .cluster = cluster};
@@ -119,6 +131,18 @@ struct Follower::Impl {
       if (end.why.empty()) end.why = state;
     }
     ended.set(std::move(end));
+  }
+
+  /// Why it does not run yet. What stands in a Pod's way the Pod says itself.
+  void look_at_message(const Json& object) {
+    const auto message = string_at(object, {"status", "message"});
+    if (message.empty() || message == last_message || message.starts_with("Pod ") ||
+        string_at(object, {"status", "jobStatus"}) == "RUNNING")
+      return;
+    last_message = message;
+    const bool again = string_at(object, {"status", "jobDeploymentStatus"}) == "Retrying";
+    console.say(fmt::format("rayjob/{} {}: {}", job.name, again ? "is tried again" : "waits",
+                            excerpt(message, kLongestLogEnd)));
   }
 
   /// A Pod's trouble; but what to do about an image is said by the first Pod that lacks it only.
@@ -147,8 +171,37 @@ struct Follower::Impl {
         console.say(fmt::format("pod/{} {}", pod->meta.key.name, line));
         last = std::move(line);
       }
-      if (is_submitter(*pod)) begin_log(scope, *pod);
+      if (is_submitter(*pod))
+        begin_log(scope, *pod);
+      else if (!pod->meta.deleting)
+        look_at_crashes(scope, *pod);
     }
+  }
+
+  /// Once a container, and not for ever: a cluster of a hundred workers crashes for one reason.
+  void look_at_crashes(Scope& scope, const RawView& pod) {
+    for (auto& crash : pod_crashes(pod.object)) {
+      if (crashes_shown.size() >= kMostCrashes) return;
+      if (!crashes_shown.insert(pod.meta.uid + "/" + crash.container).second) continue;
+      ++logs_open;
+      scope.spawn("crash log", show_crash(pod.meta.key, std::move(crash), scope.stop_token()));
+    }
+  }
+
+  Task<void> show_crash(kube::ObjectKey pod, Crash crash, std::stop_token stop) {
+    Result<std::string> log;
+    // Its last words may come a moment after its end.
+    for (int attempt = 0; attempt < 10; ++attempt) {
+      log = co_await client.end_of_log(pod, crash.container, kCrashLines, crash.previous, stop);
+      if (!log || !log->empty() || !co_await sleep(loop, kLogRetry, stop)) break;
+    }
+    const auto end = !log           ? "cannot be read: " + log.error().message
+                     : log->empty() ? std::string("is empty")
+                                    : "ends with\n" + indented(excerpt(*log, kLongestLogEnd));
+    console.warn(fmt::format("pod/{} container {}: {}; its log {}", pod.name, crash.container,
+                             crash.why, end));
+    --logs_open;
+    changed.set(true);
   }
 
   void look_at_events() {

@@ -93,6 +93,22 @@ std::string pod_trouble(const Json& pod) {
   return text;
 }
 
+std::vector<Crash> pod_crashes(const Json& pod) {
+  std::vector<Crash> crashes;
+  for (const auto* list : {"initContainerStatuses", "containerStatuses"})
+    for (const auto& status : array_at(pod, {"status", list}))
+      for (const auto* which : {"state", "lastState"}) {
+        const auto* state = find(status, {which});
+        auto why = state == nullptr ? std::string() : ended_badly(*state);
+        if (why.empty()) continue;
+        // While it waits to be started again, the log is still that of the run that ended.
+        crashes.push_back({std::string(string_at(status, {"name"})), std::move(why),
+                           find(status, {"state", "running"}) != nullptr});
+        break;
+      }
+  return crashes;
+}
+
 std::vector<std::string> image_hints(const Json& pod) {
   std::vector<std::string> hints;
   for (const auto* list : {"initContainerStatuses", "containerStatuses"})

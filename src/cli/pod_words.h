@@ -16,6 +16,14 @@ std::string pod_state(const Json& pod);
 /// "container ray-head: ErrImagePull: …". Empty when nothing hangs.
 std::string pod_trouble(const Json& pod);
 
+/// A container that ended badly, now or before it was started again.
+struct Crash {
+  std::string container = {};
+  std::string why = {};   // "exit code 3 (Error)"
+  bool previous = false;  // it runs again: the log is that of the run before
+};
+std::vector<Crash> pod_crashes(const Json& pod);
+
 /// True when that container has begun to write a log.
 bool container_has_log(const Json& pod, std::string_view container);
 

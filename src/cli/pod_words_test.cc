@@ -53,6 +53,25 @@ TEST_P(PodWords, Row) {
 INSTANTIATE_TEST_SUITE_P(, PodWords, testing::ValuesIn(kCases),
                          [](const auto& row) { return row.param.name; });
 
+TEST(PodCrashes, OfAContainerTheLastBadEnd) {
+  const auto crashes = pod_crashes(*parse_json(R"({"status":{
+    "initContainerStatuses":[{"name":"fetch","state":{"terminated":{"exitCode":3,"reason":"Error"}},
+      "lastState":{"terminated":{"exitCode":4}}},{"name":"done","state":{"terminated":{"exitCode":0}}}],
+    "containerStatuses":[{"name":"head","state":{"waiting":{"reason":"CrashLoopBackOff"}},
+      "lastState":{"terminated":{"exitCode":137,"reason":"OOMKilled"}}},
+      {"name":"again","state":{"running":{}},"lastState":{"terminated":{"exitCode":1}}},
+      {"name":"fine","state":{"running":{}}}]}})"));
+  ASSERT_EQ(crashes.size(), 3u);
+  EXPECT_EQ(crashes[0].container, "fetch");
+  EXPECT_EQ(crashes[0].why, "exit code 3 (Error)");
+  EXPECT_FALSE(crashes[0].previous);
+  EXPECT_EQ(crashes[1].container, "head");
+  EXPECT_EQ(crashes[1].why, "exit code 137 (OOMKilled)");
+  EXPECT_FALSE(crashes[1].previous) << "it waits, and its log is still there";
+  EXPECT_EQ(crashes[2].container, "again");
+  EXPECT_TRUE(crashes[2].previous);
+}
+
 TEST(PodTrouble, NamesASchedulerThatIsNotHere) {
   EXPECT_NE(pod_trouble(*parse_json(R"({"spec":{"schedulerName":"volcano"}})")).find("volcano"),
             std::string::npos);

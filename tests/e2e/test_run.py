@@ -78,6 +78,20 @@ def test_job_that_never_fits_says_why(manta, tmp_path):
     assert "0/1 nodes are available: 1 Insufficient cpu" in done.stderr
 
 
+def test_a_crashed_container_shows_the_end_of_its_log(manta, tmp_path):
+    script = "for i in $(seq 100); do echo line $i; done; echo 'HTTP 403: no access to the model' >&2; exit 3"
+
+    def failing(job):
+        head(job)["initContainers"] = [{"name": "fetch", "image": head(job)["containers"][0]["image"],
+                                        "command": ["bash", "-c", script]}]
+    done = manta("run", "--timeout", 12, edited(tmp_path, failing), check=False)
+    assert done.returncode == 124, done.stderr
+    shown = [line for line in done.stderr.splitlines() if line.startswith("    | ")]
+    assert shown[-1] == "    | HTTP 403: no access to the model", done.stderr
+    assert len(shown) == 20 and "    | line 81" not in shown, "its last twenty lines, once"
+    assert "container fetch: exit code 3 (Error); its log ends with" in done.stderr
+
+
 def test_interrupt_cleans_up_at_once(manta):
     run = manta.start("run", SAMPLE)
     wait_for("a head Pod", lambda: "-head-" in manta.kubectl("get", "pods", "-o", "name").stdout)
