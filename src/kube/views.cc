@@ -1,7 +1,7 @@
 #include "kube/views.h"
 
+#include "base/excerpt.h"
 #include "base/hash.h"
-#include "base/utf8.h"
 
 #include <algorithm>
 #include <limits>
@@ -71,6 +71,16 @@ std::string said(std::string_view reason, std::string_view message) {
   return text.append(message);
 }
 
+// Of a back-off one wants to know what it is for: "; before: exit code 137 (OOMKilled)".
+std::string last_end(const Json& status) {
+  const auto code = int_at(status, {"lastState", "terminated", "exitCode"});
+  if (code == 0) return {};
+  const auto reason = string_at(status, {"lastState", "terminated", "reason"});
+  std::string text = "; before: exit code " + std::to_string(code);
+  if (!reason.empty()) text.append(" (").append(reason).append(")");
+  return text;
+}
+
 std::string trouble_of_container(const Json& status, std::string_view kind) {
   const auto name = string_at(status, {"name"});
   const auto titled = [&](std::string_view what) {
@@ -79,7 +89,7 @@ std::string trouble_of_container(const Json& status, std::string_view kind) {
   const auto reason = string_at(status, {"state", "waiting", "reason"});
   if (!reason.empty() && reason != "ContainerCreating" && reason != "PodInitializing")
     return titled(" is waiting: ") +
-           said(reason, string_at(status, {"state", "waiting", "message"}));
+           said(reason, string_at(status, {"state", "waiting", "message"})) + last_end(status);
   const auto code = int_at(status, {"state", "terminated", "exitCode"});
   if (code == 0) return {};
   return titled(" exited with code ") + std::to_string(code) + ": " +
@@ -181,9 +191,7 @@ Result<PodView> project_pod(const Json& object) {
     pod.containerStatuses.push_back(parse_container_status(status));
   if (auto trouble = trouble_of(object); !trouble.empty()) {
     constexpr std::size_t kLongest = 512;
-    if (trouble.size() > kLongest) trouble.resize(kLongest);
-    while (!is_utf8(trouble)) trouble.pop_back();  // a character was cut in two
-    pod.trouble = std::make_shared<const std::string>(std::move(trouble));
+    pod.trouble = std::make_shared<const std::string>(excerpt(trouble, kLongest));
   }
   return pod;
 }

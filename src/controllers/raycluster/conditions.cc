@@ -1,5 +1,6 @@
 #include "controllers/raycluster/conditions.h"
 
+#include "controllers/raycluster/pod_health.h"
 #include "ray/builders/resources.h"
 
 #include <fmt/format.h>
@@ -28,15 +29,24 @@ void update_replica_failure(std::vector<ray::Condition>& conditions, const Troub
                        now);
 }
 
-void update_provisioned(std::vector<ray::Condition>& conditions, bool provisioned, Time now) {
+// What keeps the Pods from being ready, where somebody complains of it. An alert reads the
+// beginning.
+std::string provisioning(const Pods& pods) {
+  constexpr std::string_view kProvisioning = "RayCluster Pods are being provisioned for first time";
+  const auto* pod = troubled_pod(pods);
+  if (pod == nullptr) return std::string(kProvisioning);
+  return fmt::format("{}. Pod {}: {}", kProvisioning, pod->meta.key.name, *pod->trouble);
+}
+
+void update_provisioned(std::vector<ray::Condition>& conditions, bool provisioned, const Pods& pods,
+                        Time now) {
   if (suspend_state(conditions) == SuspendState::Suspended) return;
   if (ray::condition_is_true(conditions, kProvisioned)) return;
   ray::set_condition(conditions,
-                     provisioned
-                         ? condition(kProvisioned, "True", "AllPodRunningAndReadyFirstTime",
-                                     "All Ray Pods are ready for the first time")
-                         : condition(kProvisioned, "False", "RayClusterPodsProvisioning",
-                                     "RayCluster Pods are being provisioned for first time"),
+                     provisioned ? condition(kProvisioned, "True", "AllPodRunningAndReadyFirstTime",
+                                             "All Ray Pods are ready for the first time")
+                                 : condition(kProvisioned, "False", "RayClusterPodsProvisioning",
+                                             provisioning(pods)),
                      now);
 }
 
@@ -99,6 +109,8 @@ ray::Condition head_condition(const kube::PodView* head) {
     out.message +=
         fmt::format("{}: {}", status.name,
                     status.waiting ? status.waiting->message : status.terminated->message);
+    if (const auto& last = status.last_terminated; status.waiting && last && last->exitCode != 0)
+      out.message += fmt::format("; before: exit code {} ({})", last->exitCode, last->reason);
     break;
   }
   return out;
@@ -113,7 +125,7 @@ void update_conditions(std::vector<ray::Condition>& conditions, const RayCluster
   const bool complete = !settings.cluster_gates.strict_provisioned ||
                         (!trouble.any && static_cast<std::int64_t>(living(seen.pods).size()) ==
                                              ray::desired_worker_pods(seen.spec()) + 1);
-  update_provisioned(conditions, complete && all_running(seen.pods), now);
+  update_provisioned(conditions, complete && all_running(seen.pods), seen.pods, now);
   update_suspension(conditions, seen, now);
 }
 

@@ -232,6 +232,41 @@ TEST(ClusterPlan, ReadyWhenEveryPodRuns) {
   EXPECT_EQ(condition(plan, kHeadPodReady), "True HeadPodRunningAndReady");
 }
 
+std::string message_of(const kube::Plan& plan, std::string_view type) {
+  for (const auto& each : array_at(plan.status->body, {"status", "conditions"}))
+    if (string_at(each, {"type"}) == type) return std::string(string_at(each, {"message"}));
+  return "absent";
+}
+
+TEST(ClusterPlan, WhatKeepsItFromBeingReadyIsSaid) {
+  auto view = *worker("w0", {.phase = kube::PodPhase::Pending, .ready = false});
+  view.trouble = std::make_shared<const std::string>("Unschedulable: 0/3 nodes have a GPU");
+  const auto plan = plan_of(seen(cluster(), {head(), share(view)}));
+  EXPECT_EQ(condition(plan, kProvisioned), "False RayClusterPodsProvisioning");
+  EXPECT_EQ(
+      message_of(plan, kProvisioned),
+      "RayCluster Pods are being provisioned for first time. Pod w0: Unschedulable: 0/3 nodes "
+      "have a GPU");
+  EXPECT_EQ(message_of(plan_of(seen(cluster(), {head({.ready = false})})), kProvisioned),
+            "RayCluster Pods are being provisioned for first time");
+}
+
+TEST(ClusterPlan, AHeadThatCrashesAgainAndAgainSaysHowItEnded) {
+  auto view = *head({.ready = false});
+  view.ready->reason = "ContainersNotReady";
+  view.ready->message = "containers with unready status: [ray]";
+  auto& ray = view.containerStatuses.at(1);
+  ray.waiting = std::make_shared<kube::WaitingState>(
+      kube::WaitingState{.reason = "CrashLoopBackOff", .message = "back-off 10s"});
+  ray.last_terminated = std::make_shared<kube::TerminatedState>(
+      kube::TerminatedState{.exitCode = 137, .reason = "OOMKilled"});
+  const auto plan = plan_of(seen(cluster(), {share(view)}));
+  EXPECT_EQ(condition(plan, kHeadPodReady), "False CrashLoopBackOff");
+  EXPECT_EQ(message_of(plan, kHeadPodReady),
+            "containers with unready status: [ray]; ray: back-off 10s; before: exit code 137 "
+            "(OOMKilled)");
+}
+
 TEST(ClusterPlan, CountsAloneWaitForTheSecondToEndWhileAClusterStarts) {
   using std::chrono::milliseconds;
   const auto at = [](int ms) { return kNow + milliseconds{ms}; };

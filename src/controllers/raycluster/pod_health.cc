@@ -1,5 +1,7 @@
 #include "controllers/raycluster/pod_health.h"
 
+#include "ray/labels.h"
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -33,6 +35,18 @@ std::string describe_pod(const kube::PodView& pod) {
       "{}; Pod status: {}; Pod restart policy: {}; Ray container terminated status: {}",
       pod.meta.key.to_string(), to_string(pod.phase), to_string(pod.restartPolicy),
       terminated_text(pod));
+}
+
+const kube::PodView* troubled_pod(const Pods& pods) {
+  const kube::PodView* chosen = nullptr;
+  const auto rank = [](const kube::PodView& pod) {
+    return std::pair(pod.meta.label(ray::kLabelNodeType) != ray::kNodeTypeHead,
+                     std::string_view(pod.meta.key.name));
+  };
+  for (const auto& pod : pods)
+    if (pod->trouble && !pod->meta.deleting && (!chosen || rank(*pod) < rank(*chosen)))
+      chosen = pod.get();
+  return chosen;
 }
 
 PodVerdict judge_pod(const kube::PodView& pod, std::string_view node_type) {

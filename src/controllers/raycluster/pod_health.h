@@ -1,6 +1,7 @@
 // When a Ray Pod has to be replaced.
 #pragma once
 
+#include "controllers/raycluster/seen.h"
 #include "kube/views.h"
 
 #include <string>
@@ -21,5 +22,9 @@ std::string terminated_text(const kube::PodView& pod);
 
 /// "<ns>/<name>; Pod status: …; Pod restart policy: …; Ray container terminated status: …".
 std::string describe_pod(const kube::PodView& pod);
+
+/// The Pod whose trouble is to be told, or null: the head's first, since without it nothing else
+/// counts, then by name, so that the text is the same at every look.
+const kube::PodView* troubled_pod(const Pods& pods);
 
 }  // namespace manta::controllers::raycluster

@@ -1,7 +1,7 @@
 #include "controllers/rayjob/obstacles.h"
 
+#include "controllers/raycluster/pod_health.h"
 #include "controllers/rayjob/notices.h"
-#include "ray/labels.h"
 
 #include <fmt/format.h>
 
@@ -13,20 +13,6 @@ const kube::Failure* failure_of(const Draft& draft, std::string_view lane) {
   return found == draft.context.failures.end() ? nullptr : &found->second;
 }
 
-// The head's trouble first: without it nothing else counts. Then by name, so that the text is the
-// same at every look.
-const kube::PodView* troubled_pod(const raycluster::Pods& pods) {
-  const kube::PodView* chosen = nullptr;
-  const auto rank = [](const kube::PodView& pod) {
-    return std::pair(pod.meta.label(ray::kLabelNodeType) != ray::kNodeTypeHead,
-                     std::string_view(pod.meta.key.name));
-  };
-  for (const auto& pod : pods)
-    if (pod->trouble && !pod->meta.deleting && (!chosen || rank(*pod) < rank(*chosen)))
-      chosen = pod.get();
-  return chosen;
-}
-
 }  // namespace
 
 std::string find_obstacle(const Draft& draft) {
@@ -35,7 +21,7 @@ std::string find_obstacle(const Draft& draft) {
   if (const auto* failure = failure_of(draft, "submitter"))
     return fmt::format("creating the submitter Job {}: {}", draft.seen.key().name,
                        failure->error.message);
-  if (const auto* pod = troubled_pod(draft.seen.pods))
+  if (const auto* pod = raycluster::troubled_pod(draft.seen.pods))
     return fmt::format("Pod {}: {}", pod->meta.key.name, *pod->trouble);
   if (!draft.seen.cluster) return {};
   const auto* refused =
@@ -45,8 +31,9 @@ std::string find_obstacle(const Draft& draft) {
 }
 
 void note_submitter_trouble(Draft& draft) {
-  const auto* pod =
-      draft.status.jobStatus.empty() ? troubled_pod(draft.seen.submitter_pods) : nullptr;
+  const auto* pod = draft.status.jobStatus.empty()
+                        ? raycluster::troubled_pod(draft.seen.submitter_pods)
+                        : nullptr;
   if (pod)
     give_notice(draft, kSubmitterTrouble,
                 fmt::format("Pod {}: {}", pod->meta.key.name, *pod->trouble));
