@@ -1,5 +1,6 @@
 #include "controllers/rayjob/dashboard.h"
 
+#include "base/excerpt.h"
 #include "controllers/dashboard.h"
 #include "ray/builders/cluster_facts.h"
 #include "ray/labels.h"
@@ -16,6 +17,7 @@ namespace manta::controllers::rayjob {
 namespace {
 
 constexpr std::chrono::seconds kPollInterval{3};
+constexpr std::size_t kLongestStatus = 128;                // of one word
 constexpr std::int64_t kLastMillis = 253'402'300'799'999;  // 9999-12-31T23:59:59.999Z
 
 std::optional<Time> epoch_millis(const Json& answer, std::string_view key) {
@@ -128,7 +130,7 @@ Result<JobInfo> parse_job_info(const Json& answer) {
   if (const auto* status = find(answer, {"status"}); status && !status->is_string())
     return failed(ErrorCode::Internal, fmt::format("the dashboard gives the job's status as {}",
                                                    dump_json(*status).substr(0, 100)));
-  return JobInfo{.status = std::string(string_at(answer, {"status"})),
+  return JobInfo{.status = excerpt(string_at(answer, {"status"}), kLongestStatus),
                  .message = std::string(string_at(answer, {"message"})),
                  .start = epoch_millis(answer, "start_time"),
                  .end = epoch_millis(answer, "end_time")};

@@ -57,6 +57,7 @@ TEST(ParseJobInfo, AStatusThatIsNoStringIsNoAnswer) {
   EXPECT_FALSE(parse_job_info(Json{{"status", 5}}));
   EXPECT_FALSE(parse_job_info(Json{{"status", nullptr}}));
   EXPECT_TRUE(parse_job_info(Json{{"message", "as old Rays do"}}));
+  EXPECT_LE(parse_job_info(Json{{"status", std::string(9000, 'X')}})->status.size(), 128u);
 }
 
 }  // namespace

@@ -32,6 +32,8 @@ Json dashboard_request(const ClusterSeen& seen, std::string_view operation, std:
   return request;
 }
 
+constexpr std::size_t kLongestStatus = 128;  // of one word
+
 // All messages share what a status can hold; they stand in it for two clusters.
 std::size_t longest_message(const Json& answer) {
   constexpr std::size_t kAll = 256u << 10;
@@ -47,15 +49,17 @@ Applications parse_applications(const Json& answer) {
   const auto message_of = [&](const Json& of) {
     return excerpt(string_at(of, {"message"}), longest);
   };
+  const auto status_of = [](const Json& of) {
+    return excerpt(string_at(of, {"status"}), kLongestStatus);
+  };
   Applications out;
   for (const auto& entry : object_at(answer, {"applications"})) {
     const Json& value = entry.value();
-    ray::ServeApplicationStatus application{.status = std::string(string_at(value, {"status"})),
+    ray::ServeApplicationStatus application{.status = status_of(value),
                                             .message = message_of(value)};
     for (const auto& deployment : object_at(value, {"deployments"}))
       application.serveDeploymentStatuses[std::string(deployment.key())] = {
-          .status = std::string(string_at(deployment.value(), {"status"})),
-          .message = message_of(deployment.value())};
+          .status = status_of(deployment.value()), .message = message_of(deployment.value())};
     const std::string_view name = entry.key();
     out[std::string(name.empty() ? ray::kDefaultServeApplication : name)] = std::move(application);
   }

@@ -195,6 +195,9 @@ TEST_F(ServeTable, LongMessagesOfRayAreShortenedTheMoreOfThemThereAre) {
     auto out = draft();
     return look_at_serve(out, seen.active).applications.at("a");
   };
+  answer("s-a", R"({"applications":{"a":{"status":")" + std::string(9000, 'X') + R"("}}})");
+  auto out = draft();
+  EXPECT_LE(look_at_serve(out, seen.active).applications.at("a").status.size(), 128u);
   const auto one = heard(1);
   EXPECT_LE(one.message.size(), 4096u);
   const auto& message = one.serveDeploymentStatuses.at("d0").message;
