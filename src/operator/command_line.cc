@@ -38,12 +38,14 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
             "Elect a leader, so that one operator of several is active.");
   flags.add("leader-election-namespace", &o.leader_election_namespace,
             "Namespace of the leader election Lease; by default the Pod's own.");
-  flags.add("reconcile-concurrency", &o.reconcile_concurrency,
-            "Accepted and shown in the metrics; objects never wait for each other.");
+  flags.add(
+      "reconcile-concurrency", &o.reconcile_concurrency,
+      "Accepted and shown in the metrics, 0 or less as 1; objects never wait for each other.");
   flags.add("watch-namespace", &o.watch_namespace,
             "Namespaces to watch, separated by commas; all when empty.");
   flags.add("forced-cluster-upgrade", &o.forced_cluster_upgrade, "Deprecated, without effect.");
-  flags.add("log-file-path", &o.log_file, "Also write logs to this file.");
+  flags.add("log-file-path", &o.log_file,
+            "Also write logs to this file; folders that are missing are made.");
   flags.add("log-file-encoder", &o.log_file_encoder, "Format of the log file: json or console.");
   flags.add("log-stdout-encoder", &o.log_stdout_encoder, "Format of the log: json or console.");
   flags.add("enable-batch-scheduler", &o.enable_batch_scheduler,
