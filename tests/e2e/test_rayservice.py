@@ -61,7 +61,7 @@ app = Fruit.bind()
 """
 
 
-# Answers when it is let go, by a file in its Pod.
+# Answers when it is let go, by a file in its Pod, where another says that it is asked.
 HELD_FRUIT = """
 import asyncio, os
 
@@ -70,6 +70,7 @@ from ray import serve
 @serve.deployment
 class Fruit:
     async def __call__(self, request):
+        open("/tmp/held", "w").close()
         while not os.path.exists("/tmp/release"):
             await asyncio.sleep(0.2)
         return {}
@@ -369,6 +370,39 @@ for _ in range(4):
     assert active(up) == cluster and not pending(up)
     assert service(up)["spec"]["rayClusterConfig"]["workerGroupSpecs"][0]["replicas"] == 1
     up.kubectl("exec", "client", "--", "touch", "/tmp/stop")
+
+
+@pytest.mark.long
+def test_RS_24_a_request_outlives_the_deletion_of_its_worker(manta):
+    """As a drained node does it: the Pod is deleted, with its grace. Ray's own drain at its SIGTERM is cut to a second,
+    so that only the hook keeps the request, which lasts until the worker's replacement serves."""
+    manta.up("--port", "0", "--feature-gates", "RayServiceDrainWorkers=true")
+    documents = with_workers(2, excludeHeadPodFromServeSvc=True, deployment={
+        "num_replicas": 2, "max_replicas_per_node": 1, "graceful_shutdown_timeout_s": 900})
+    documents[0]["data"]["fruit.py"] = HELD_FRUIT
+    pod = documents[1]["spec"]["rayClusterConfig"]["workerGroupSpecs"][0]["template"]["spec"]
+    pod["terminationGracePeriodSeconds"] = 600
+    pod["containers"][0].setdefault("env", []).append({"name": "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S", "value": "1"})
+    manta.apply(yaml.safe_dump_all(documents))
+    serving = lambda: service(manta)["status"]["numServeEndpoints"] == 2 and len(workers(manta)) == 2
+    wait_for("both workers to serve", serving, SLOW, 1)
+    client(manta, f"""
+import urllib.request
+request = urllib.request.Request("http://{NAME}-serve-svc:8000/fruit", data=b"1")
+print("answered", urllib.request.urlopen(request, timeout=900).read().decode(), flush=True)
+""")
+    def holds_it(pod):
+        return manta.kubectl("exec", pod["name"], "--", "test", "-e", "/tmp/held", check=False).returncode == 0
+    held = []
+    wait_for("the request to be under way", lambda: held.extend(filter(holds_it, workers(manta))) or held, SLOW, 1)
+    old = held[0]
+    manta.kubectl("delete", "pod", old["name"], "--wait=false")
+    wait_for("its replacement to serve", lambda: serving() and old["uid"] not in [w["uid"] for w in workers(manta)],
+             SLOW, 1)
+    manta.kubectl("exec", old["name"], "--", "touch", "/tmp/release")
+    manta.wait("pod/client", ".status.phase", "Succeeded", SLOW)
+    wait_for("the old worker to go", lambda: manta.kubectl("get", "pod", old["name"], check=False).returncode != 0,
+             SLOW, 1)
 
 
 def test_RS_25_the_old_cluster_stays_until_its_last_request_is_answered_and_no_longer(manta):
