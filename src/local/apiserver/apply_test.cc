@@ -2,7 +2,6 @@
 #include "local/apiserver/apply.h"
 
 #include "base/virtual_loop.h"
-#include "local/apiserver/spdy.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -111,18 +110,6 @@ TEST(Apply, SharesAFieldThatBothWantTheSame) {
       R"({"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i:1"}]}}})");
   ASSERT_TRUE(less) << less.error().message;
   EXPECT_EQ(int_at(*less, {"spec", "replicas"}), 2);
-}
-
-TEST(SpdyHeaders, ReadsWhatItWrites) {
-  SpdyHeaders sender, receiver;
-  for (int i = 0; i < 3; ++i) {  // one compression stream for all blocks
-    const std::map<std::string, std::string> headers{{"streamtype", "data"},
-                                                     {"port", std::to_string(8000 + i)}};
-    auto read = receiver.read(sender.write(headers));
-    ASSERT_TRUE(read);
-    EXPECT_EQ(*read, headers);
-  }
-  EXPECT_FALSE(receiver.read("garbage"));
 }
 
 std::string with_variables(std::size_t count, std::string_view value) {

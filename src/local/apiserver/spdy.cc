@@ -136,8 +136,10 @@ std::optional<std::map<std::string, std::string>> SpdyHeaders::read(std::string_
     stream.avail_out = sizeof buffer;
     const int code = inflate(&stream, Z_SYNC_FLUSH);
     if (code == Z_NEED_DICT) {
-      inflateSetDictionary(&stream, bytes(impl_->dictionary_text),
-                           static_cast<uInt>(impl_->dictionary_text.size()));
+      // Of another dictionary zlib would ask again and again.
+      if (inflateSetDictionary(&stream, bytes(impl_->dictionary_text),
+                               static_cast<uInt>(impl_->dictionary_text.size())) != Z_OK)
+        return std::nullopt;
       continue;
     }
     if (code != Z_OK && code != Z_BUF_ERROR) return std::nullopt;
@@ -199,6 +201,7 @@ namespace {
 
 constexpr std::uint16_t kSynStream = 1, kSynReply = 2, kRstStream = 3, kPing = 6, kGoAway = 7;
 constexpr unsigned char kFin = 1;
+constexpr std::size_t kMaxStreams = 4096;  // open at once in one tunnel
 
 std::string control(std::uint16_t type, unsigned char flags, std::string body) {
   std::string frame;
@@ -225,13 +228,15 @@ class SpdyForward : public std::enable_shared_from_this<SpdyForward> {
     std::string buffer;
     while (auto message = co_await socket_->read()) {
       buffer += *message;
-      while (buffer.size() >= 8) {
-        const auto size = get32(std::string_view(buffer).substr(4)) & 0xffffff;
-        if (buffer.size() < 8 + size) break;
-        const std::string frame = buffer.substr(0, 8 + size);
-        buffer.erase(0, 8 + size);
-        if (!co_await take(frame)) co_return finish();
+      std::size_t used = 0;  // there may be many small frames in it
+      while (buffer.size() - used >= 8) {
+        const auto size = get32(std::string_view(buffer).substr(used + 4)) & 0xffffff;
+        if (buffer.size() - used < 8 + size) break;
+        std::string frame = buffer.substr(used, 8 + size);
+        used += 8 + size;
+        if (!co_await take(std::move(frame))) co_return finish();
       }
+      buffer.erase(0, used);
     }
     finish();
   }
@@ -278,7 +283,8 @@ class SpdyForward : public std::enable_shared_from_this<SpdyForward> {
     if (body.size() < 10) co_return false;
     const auto id = get32(body) & 0x7fffffffu;
     const auto headers = headers_.read(body.substr(10));
-    if (!headers) co_return false;
+    if (!headers || inputs_.contains(id) || connections_.size() + inputs_.size() > kMaxStreams)
+      co_return false;
     std::string reply;
     put32(reply, id);
     if (!co_await socket_->send(control(kSynReply, 0, reply + headers_.write({})))) co_return false;
@@ -286,7 +292,8 @@ class SpdyForward : public std::enable_shared_from_this<SpdyForward> {
       auto found = headers->find(name);
       return found == headers->end() ? std::string() : found->second;
     };
-    auto& connection = connections_[value("requestid")];
+    const auto request = value("requestid");
+    auto& connection = connections_[request];
     connection.port = static_cast<std::uint16_t>(std::atoi(value("port").c_str()));
     if (value("streamtype") == "error")
       connection.error = id;
@@ -294,8 +301,12 @@ class SpdyForward : public std::enable_shared_from_this<SpdyForward> {
       connection.data = id;
       inputs_.emplace(id, Channel<std::string>(context_->loop));
     }
-    if (connection.data && connection.error)
-      forward(shared_from_this(), connection, inputs_.at(connection.data));
+    if (!connection.data || !connection.error) co_return true;
+    // Whole: a third stream of the same request begins another.
+    const auto whole = connection;
+    connections_.erase(request);
+    if (const auto input = inputs_.find(whole.data); input != inputs_.end())
+      forward(shared_from_this(), whole, input->second);
     co_return true;
   }
 
