@@ -20,7 +20,8 @@ constexpr std::int64_t kMarginSeconds = 15;
 // that fails, as it may on a node without a CPU to spare, is asked for again. A Ray that knows no
 // drain-node (2 is a word that the command does not know), or a head that has been gone for ten
 // seconds, as when the whole cluster is deleted, leaves things as they were. What is printed goes
-// to the container's log, where that can be written to.
+// to the container's log, where that is the container's to write: its first process may be of
+// another user.
 constexpr std::string_view kScript =
     R"sh(deadline={}
 log=/proc/1/fd/1
