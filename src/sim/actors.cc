@@ -192,6 +192,15 @@ std::string applications_fail(World& world, ServeDouble& serve, const Step& step
   return how;
 }
 
+std::string proxy_fails(World& world, ServeDouble& serve, const Step& step) {
+  const auto head = some_pod(world, step.pick, ray::kNodeTypeHead);
+  if (head.empty()) return "no head is there";
+  serve.unhealthy.insert(head);
+  world.loop().after(std::chrono::seconds{step.amount},
+                     [&serve, head] { serve.unhealthy.erase(head); });
+  return head;
+}
+
 std::string gateways_fail(World& world, const Step& step) {
   if (!world.gateways()) return "there are none";
   world.gateways()->set_up(false);
@@ -257,6 +266,8 @@ std::string carry_out(World& world, ServeDouble& serve, const Step& step) {
       return serve_forgets(world, serve, step);
     case ServeSick:
       return applications_fail(world, serve, step);
+    case ProxySick:
+      return proxy_fails(world, serve, step);
     case GatewayDown:
       return gateways_fail(world, step);
   }
@@ -292,6 +303,7 @@ bool users_are_content(World& world) {
 
 void come_to_an_end(World& world, ServeDouble& serve) {
   serve.says.clear();
+  serve.unhealthy.clear();
   if (world.gateways()) world.gateways()->set_up(true);
   world.ray().mood = RayDashboardDouble::Mood::Answers;
   world.kubelet().unhang_all();

@@ -32,7 +32,7 @@ enum class Mischief {
   Meddling,  // with jobs that run: suspend, resume, delete; with a RayService's
              // clusters
   // Between users and Ray.
-  ServeSick,     // applications that fail for a while
+  ServeSick,     // applications, and proxies, that fail for a while
   GatewayFails,  // Gateways that are not programmed for a while
 };
 using Mischiefs = std::set<Mischief>;

@@ -66,6 +66,8 @@ std::string_view words_for(StepKind kind) {
       return "Ray Serve forgets what runs on a head";
     case ServeSick:
       return "applications fail, for seconds:";
+    case ProxySick:
+      return "the Serve proxy on a head fails, for seconds:";
     case GatewayDown:
       return "Gateways are not programmed, for seconds:";
   }
@@ -76,7 +78,8 @@ std::string_view words_for(StepKind kind) {
 /// changes nothing else.
 class Writer {
  public:
-  Writer(std::uint64_t seed, const Mischiefs& mischiefs) : dice_(seed * 2), mischiefs_(mischiefs) {}
+  Writer(std::uint64_t seed, const Mischiefs& mischiefs)
+      : dice_(seed * 2), late_dice_(~seed), mischiefs_(mischiefs) {}
 
   Script write() {
     const int clusters = dice_.between(0, 2);
@@ -97,6 +100,7 @@ class Writer {
     nodes();
     servers();
     ray();
+    proxies();
     std::ranges::sort(script_.steps, {}, [](const Step& step) {
       return std::pair(step.at, step.number);  // as drawn, when at once
     });
@@ -220,7 +224,9 @@ class Writer {
   }
 
   void service(const std::string& name) {
-    const auto spec = service_spec(dice_);
+    auto spec = service_spec(dice_);
+    if (!is_incremental(spec) && late_dice_.chance(0.3))
+      spec.as_object()["serveService"] = JsonObject{{"metadata", JsonObject{{"name", "shop"}}}};
     auto at = dice_.millis(0, 60'000);
     const Step made{.at = at,
                     .kind = Create,
@@ -319,7 +325,17 @@ class Writer {
           Mischief::GatewayFails);
   }
 
+  void proxies() {
+    for (int times = late_dice_.between(1, 3); times > 0; --times)
+      add({.at = late_dice_.millis(0, 300'000),
+           .kind = ProxySick,
+           .amount = late_dice_.between(1, 60),
+           .pick = late_dice_.roll()},
+          Mischief::ServeSick);
+  }
+
   Dice dice_;
+  Dice late_dice_;  // of what came later: seeds that were known before still do what they did
   const Mischiefs& mischiefs_;
   Script script_ = {};
 };
@@ -339,6 +355,7 @@ std::string Step::to_string() const {
     case LoseLeader:
     case RayMood:
     case ServeSick:
+    case ProxySick:
     case GatewayDown:
       return fmt::format("{}{}", text, amount);
     case Create:

@@ -44,6 +44,7 @@ enum class StepKind {
   RayForget,    // the job by `pick`
   ServeForget,  // what runs on a head, by `pick`
   ServeSick,    // for `amount` seconds no application runs well
+  ProxySick,    // for `amount` seconds the Serve proxy on a head, by `pick`
   // Of others.
   GatewayDown,  // for `amount` seconds
 };

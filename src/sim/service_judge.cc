@@ -26,6 +26,12 @@ bool is_incremental_service(const Json& service) {
 
 bool is_service(const Json& object) { return string_at(object, {"kind"}) == "RayService"; }
 
+/// The Service in front of one that is not upgraded in steps.
+std::string front_of(const Json& service) {
+  const auto given = string_at(service, {"spec", "serveService", "metadata", "name"});
+  return given.empty() ? name_of(service) + "-serve-svc" : std::string(given);
+}
+
 /// It is suspended, or is being so.
 bool sleeps(const Json& service) {
   return bool_at(service, {"spec", "suspend"}) ||
@@ -42,6 +48,19 @@ std::vector<std::string> backends_of(const Json& route, bool with_weight) {
       clusters.push_back(name.substr(0, name.rfind("-serve-svc")));
     }
   return clusters;
+}
+
+/// The cluster that a Service selects once this is written; empty: it stays as it is.
+std::string selected_by(const Json& body) {
+  const Json* service = &body;
+  Json replaced;
+  if (body.is_array()) {  // a JSON patch, of the whole spec
+    for (const auto& part : body.get_array())
+      if (string_at(part, {"path"}) == "/spec")
+        replaced = JsonObject{{"spec", object_at(part, {"value"})}};
+    service = &replaced;
+  }
+  return std::string(string_at(*service, {"spec", "selector", ray::kLabelCluster}));
 }
 
 std::string image_of(const Json& spec) {
@@ -76,7 +95,7 @@ Mirror::Objects ServiceJudge::clusters_of(const Json& service) const {
 std::vector<std::string> ServiceJudge::targets_of(const Json& service) const {
   if (is_incremental_service(service))
     return backends_of(world_.get("HTTPRoute", name_of(service) + "-httproute"), true);
-  const auto& front = world_.get("Service", name_of(service) + "-serve-svc");
+  const auto& front = world_.get("Service", front_of(service));
   const auto cluster = string_at(front, {"spec", "selector", ray::kLabelCluster});
   return cluster.empty() ? std::vector<std::string>() : std::vector{std::string(cluster)};
 }
@@ -184,9 +203,9 @@ void ServiceJudge::hear(const kube::Request& request) {
   const auto* service = owner ? world_.mirror().by_uid(string_at(*owner, {"uid"})) : nullptr;
   if (!service || !is_service(*service)) return;
   if (plural == "httproutes") return judge_turn(*service, backends_of(request.body, true));
-  const auto cluster = string_at(request.body, {"spec", "selector", ray::kLabelCluster});
-  if (request.name.ends_with("-serve-svc") && !cluster.empty())
-    judge_turn(*service, {std::string(cluster)});
+  if (auto cluster = selected_by(request.body);
+      request.name == front_of(*service) && !cluster.empty())
+    judge_turn(*service, {std::move(cluster)});
 }
 
 void ServiceJudge::judge_turn(const Json& service, const std::vector<std::string>& targets) {
@@ -246,6 +265,8 @@ void ServiceJudge::judge_serving(const Json& service) {
                                   fmt::join(targets, ", "), active));
   if (const auto count = clusters_of(service).size(); count != 1)
     complain(service, fmt::format("has {} clusters at the end", count));
+  if (label_of(world_.get("Pod", world_.head(active)), ray::kLabelServe) != "true")
+    complain(service, "does not send requests to the head, whose proxy is well, at the end");
   const auto& cluster = world_.get("RayCluster", active);
   const auto* have = find(cluster, {"spec"});
   const bool stays = string_at(service, {"spec", "upgradeStrategy", "type"}) == "None";
