@@ -23,6 +23,8 @@ constexpr Duration kLogRetry = std::chrono::milliseconds{200};
 
 constexpr std::size_t kMostCrashes = 5;
 constexpr int kCrashLines = 20;
+constexpr int kCrashLooks = 6;
+constexpr Duration kCrashLook = std::chrono::milliseconds{500};
 constexpr std::size_t kLongestLogEnd = 4096;
 
 constexpr std::string_view kSaidAbove = "as said above";
@@ -189,11 +191,13 @@ struct Follower::Impl {
   }
 
   Task<void> show_crash(kube::ObjectKey pod, Crash crash, std::stop_token stop) {
+    // Its last words may come a moment after its end: read until no more do.
     Result<std::string> log;
-    // Its last words may come a moment after its end.
-    for (int attempt = 0; attempt < 10; ++attempt) {
-      log = co_await client.end_of_log(pod, crash.container, kCrashLines, crash.previous, stop);
-      if (!log || !log->empty() || !co_await sleep(loop, kLogRetry, stop)) break;
+    for (int attempt = 0; attempt < kCrashLooks; ++attempt) {
+      const auto before = std::exchange(
+          log, co_await client.end_of_log(pod, crash.container, kCrashLines, crash.previous, stop));
+      if (!log || (!log->empty() && before && *before == *log)) break;
+      if (!co_await sleep(loop, kCrashLook, stop)) break;
     }
     const auto end = !log           ? "cannot be read: " + log.error().message
                      : log->empty() ? std::string("is empty")

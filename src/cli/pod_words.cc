@@ -94,16 +94,18 @@ std::string pod_trouble(const Json& pod) {
 }
 
 std::vector<Crash> pod_crashes(const Json& pod) {
+  // One that has just ended may still be writing; what is started again says so in a moment.
+  const bool over = string_at(pod, {"status", "phase"}) == "Failed";
   std::vector<Crash> crashes;
   for (const auto* list : {"initContainerStatuses", "containerStatuses"})
     for (const auto& status : array_at(pod, {"status", list}))
       for (const auto* which : {"state", "lastState"}) {
         const auto* state = find(status, {which});
-        auto why = state == nullptr ? std::string() : ended_badly(*state);
+        if (state == nullptr || (which == std::string_view("state") && !over)) continue;
+        auto why = ended_badly(*state);
         if (why.empty()) continue;
-        // While it waits to be started again, the log is still that of the run that ended.
         crashes.push_back({std::string(string_at(status, {"name"})), std::move(why),
-                           find(status, {"state", "running"}) != nullptr});
+                           which == std::string_view("lastState")});
         break;
       }
   return crashes;

@@ -20,7 +20,7 @@ std::string pod_trouble(const Json& pod);
 struct Crash {
   std::string container = {};
   std::string why = {};   // "exit code 3 (Error)"
-  bool previous = false;  // it runs again: the log is that of the run before
+  bool previous = false;  // it runs again or will: the log is that of the run before
 };
 std::vector<Crash> pod_crashes(const Json& pod);
 

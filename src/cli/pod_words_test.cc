@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(, PodWords, testing::ValuesIn(kCases),
                          [](const auto& row) { return row.param.name; });
 
 TEST(PodCrashes, OfAContainerTheLastBadEnd) {
-  const auto crashes = pod_crashes(*parse_json(R"({"status":{
+  const auto crashes = pod_crashes(*parse_json(R"({"status":{"phase":"Failed",
     "initContainerStatuses":[{"name":"fetch","state":{"terminated":{"exitCode":3,"reason":"Error"}},
       "lastState":{"terminated":{"exitCode":4}}},{"name":"done","state":{"terminated":{"exitCode":0}}}],
     "containerStatuses":[{"name":"head","state":{"waiting":{"reason":"CrashLoopBackOff"}},
@@ -67,9 +67,15 @@ TEST(PodCrashes, OfAContainerTheLastBadEnd) {
   EXPECT_FALSE(crashes[0].previous);
   EXPECT_EQ(crashes[1].container, "head");
   EXPECT_EQ(crashes[1].why, "exit code 137 (OOMKilled)");
-  EXPECT_FALSE(crashes[1].previous) << "it waits, and its log is still there";
+  EXPECT_TRUE(crashes[1].previous) << "by the time it is read, it may run again";
   EXPECT_EQ(crashes[2].container, "again");
   EXPECT_TRUE(crashes[2].previous);
+}
+
+TEST(PodCrashes, WhatIsStartedAgainIsGivenTheTimeToWriteItsLastWords) {
+  EXPECT_TRUE(pod_crashes(*parse_json(R"({"status":{"phase":"Running","containerStatuses":[
+      {"name":"head","state":{"terminated":{"exitCode":2}}}]}})"))
+                  .empty());
 }
 
 TEST(PodTrouble, NamesASchedulerThatIsNotHere) {
