@@ -62,9 +62,8 @@ void set_seen(ray::RayClusterStatus& status, const RayClusterSeen& seen, const F
 
 void set_wanted(ray::RayClusterStatus& status, const RayClusterSeen& seen,
                 const Settings& settings) {
-  const auto totals = settings.build.scheduled_resources
-                          ? ray::scheduled_resources(seen.spec())
-                          : ray::desired_resources(seen.spec());
+  const auto totals = settings.build.scheduled_resources ? ray::scheduled_resources(seen.spec())
+                                                         : ray::desired_resources(seen.spec());
   status.observedGeneration = seen.cluster->meta.generation;
   status.desiredWorkerReplicas = ray::desired_worker_pods(seen.spec());
   status.minWorkerReplicas = ray::min_worker_pods(seen.spec());

@@ -11,8 +11,7 @@ void take_over(Draft& draft, batchscheduler::GangDecision gang) {
 }  // namespace
 
 bool gang_ready(Draft& draft) {
-  auto gang =
-      batchscheduler::decide_gang(draft.job(), draft.seen.gang, draft.settings.build);
+  auto gang = batchscheduler::decide_gang(draft.job(), draft.seen.gang, draft.settings.build);
   const bool ready = gang.blocked.empty();
   take_over(draft, std::move(gang));
   return ready;

@@ -79,9 +79,7 @@ std::int32_t desired_worker_pods(const RayClusterSpec& spec) {
       spec, [](const WorkerGroupSpec& group) -> std::int64_t { return desired_pods(group); });
 }
 
-std::int32_t min_worker_pods(const RayClusterSpec& spec) {
-  return sum_groups(spec, min_pods);
-}
+std::int32_t min_worker_pods(const RayClusterSpec& spec) { return sum_groups(spec, min_pods); }
 
 std::int32_t max_worker_pods(const RayClusterSpec& spec) {
   return sum_groups(spec, [](const WorkerGroupSpec& group) {
