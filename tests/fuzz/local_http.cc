@@ -1,6 +1,7 @@
 // What others send to the API server: HTTP requests, however the network cuts them.
 #include "base/virtual_loop.h"
 #include "fuzz/fuzz.h"
+#include "fuzz/pieces.h"
 #include "local/apiserver/http_request.h"
 #include "local/apiserver/http_request_reader.h"
 #include "local/apiserver/protobuf.h"
@@ -10,26 +11,6 @@
 using namespace manta;
 using namespace manta::fuzz;
 using namespace manta::local;
-
-/// Gives the bytes piece by piece; `size` says how many come next.
-class Pieces final : public ServerConnection {
- public:
-  Pieces(std::string_view bytes, std::function<std::size_t()> size)
-      : bytes_(bytes), size_(std::move(size)) {}
-  Task<Result<std::string>> read_some() override {
-    if (bytes_.empty()) co_return failed(ErrorCode::Unavailable, "the end");
-    const auto size = std::min(std::max<std::size_t>(size_(), 1), bytes_.size());
-    std::string piece(bytes_.substr(0, size));
-    bytes_.remove_prefix(size);
-    co_return piece;
-  }
-  Task<bool> write(std::string) override { co_return true; }
-  void close() override {}
-
- private:
-  std::string_view bytes_;
-  std::function<std::size_t()> size_;
-};
 
 static std::string shown(const RequestReader& reader) {
   auto out = reader.request.method + " " + reader.request.target;

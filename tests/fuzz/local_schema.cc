@@ -2,7 +2,10 @@
 // built-in types.
 #include "fuzz/fuzz.h"
 #include "local/apiserver/crd.h"
+#include "local/apiserver/crd_structural.h"
 #include "local/apiserver/decode.h"
+#include "local/apiserver/field_set.h"
+#include "local/apiserver/json_path.h"
 #include "local/apiserver/strategic_merge.h"
 
 using namespace manta;
@@ -59,6 +62,7 @@ static void check_custom(Input& in) {
   FieldErrors problems;
   const auto text = schema(in, 3);
   const auto arena = std::make_shared<SchemaArena>();
+  check_schema(text, "schema", problems);
   const auto* compiled = compile_schema(text, arena, "schema", problems);
   if (!compiled) return FUZZ_CHECK(!problems.empty(), dump_json(text));
   auto object = object_like(in, 4);
@@ -141,9 +145,43 @@ static void check_builtin(Input& in) {
              dump_json(*decoded));
 }
 
+// Server-side apply's view of an object: the fields it sets, laid over another.
+static void check_fields(Input& in) {
+  static BuiltinTypes types;
+  const auto* pod = types.find("core.v1.Pod");
+  const auto applied = pod_like(in, 6), live = pod_like(in, 6);
+  const auto shown = dump_json(applied) + "\n" + dump_json(live);
+  const auto fields = fields_of(applied, pod);
+  PathReader reader(applied, pod);
+  Json again(JsonObject{});
+  for (const auto& path : members_of(fields)) {
+    FUZZ_CHECK(!path_text(path).empty(), shown);
+    FUZZ_CHECK(set_contains(fields, path), shown, path_text(path));
+    (void)reader.at(path);  // of items with equal keys the first
+    set_add(again, path);
+    FUZZ_CHECK(set_contains(again, path), shown, path_text(path));
+  }
+  FUZZ_CHECK(members_of(again) == members_of(fields), shown, dump_json(fields), dump_json(again));
+  for (const auto& path : members_of(fields)) set_remove(again, path);
+  FUZZ_CHECK(again.get_object().empty(), shown, dump_json(again));
+  // Whatever somebody wrote into managedFields.
+  const auto odd = in.json(4);
+  for (const auto& path : members_of(odd)) (void)reader.at(path);
+  Json merged = live;
+  remove_members(merged, odd, pod);
+  remove_members(merged, fields, pod);
+  merge_applied(merged, applied, pod);
+  Json twice = merged;
+  merge_applied(twice, applied, pod);
+  FUZZ_CHECK(twice == merged, shown, dump_json(merged), dump_json(twice));
+  (void)json_path(live, in.text(60));
+}
+
 FUZZ(data) {
   Input in(data);
-  if (in.flag())
+  if (in.rarely(3))
+    check_fields(in);
+  else if (in.flag())
     check_custom(in);
   else
     check_builtin(in);
