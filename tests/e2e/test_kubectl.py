@@ -42,6 +42,12 @@ def test_what_get_writes_can_be_applied(up):
     assert up.get("configmap", "two")["data"] == {"a": "b"}
 
 
+def test_explain_says_what_fields_are_for(up):
+    described = up.kubectl("explain", "raycluster.spec").stdout
+    assert "A Ray cluster: one head and groups of workers." in described
+    assert re.search(r"authOptions\s+<Object>\s+Who may talk to the cluster\.", described)
+
+
 def test_cluster_by_hand(up):
     up.kubectl("apply", "-f", SAMPLES / "ray-cluster.sample.yaml")
     up.wait("raycluster/raycluster-sample", ".status.state", "ready")
