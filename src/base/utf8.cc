@@ -1,6 +1,44 @@
 #include "base/utf8.h"
 
+#include <charconv>
+#include <optional>
+
 namespace manta {
+namespace {
+
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
+
+// The 16 bits of \uXXXX at the front of `text`.
+std::optional<unsigned> escaped_unit(std::string_view text) {
+  if (text.size() < 6 || text[0] != '\\' || text[1] != 'u') return std::nullopt;
+  unsigned unit = 0;
+  const auto* end = text.data() + 6;
+  if (std::from_chars(text.data() + 2, end, unit, 16).ptr != end) return std::nullopt;
+  return unit;
+}
+bool is_first_half(unsigned unit) { return unit >= 0xd800 && unit < 0xdc00; }
+bool is_second_half(unsigned unit) { return unit >= 0xdc00 && unit < 0xe000; }
+
+struct Piece {
+  std::size_t length = 0;
+  bool is_character = true;
+};
+
+// What stands at the front of `json`, which is not empty.
+Piece next_piece(std::string_view json) {
+  if (json[0] != '\\') {
+    const auto length = utf8_length(json);
+    return {length == 0 ? 1 : length, length > 0};
+  }
+  const auto unit = escaped_unit(json);
+  // Behind an escaped backslash no escape begins.
+  if (!unit) return {json.starts_with("\\\\") ? 2u : 1u};
+  if (!is_first_half(*unit)) return {6, !is_second_half(*unit)};
+  const auto second = escaped_unit(json.substr(6));
+  return second && is_second_half(*second) ? Piece{12} : Piece{6, false};
+}
+
+}  // namespace
 
 // Source: Unicode, "Well-Formed UTF-8 Byte Sequences": only the second byte's range depends on the
 // first.
@@ -27,6 +65,17 @@ bool is_utf8(std::string_view text) {
     text.remove_prefix(length);
   }
   return true;
+}
+
+std::string mend_json_text(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  while (!json.empty()) {
+    const auto [length, is_character] = next_piece(json);
+    out += is_character ? json.substr(0, length) : kReplacement;
+    json.remove_prefix(length);
+  }
+  return out;
 }
 
 }  // namespace manta

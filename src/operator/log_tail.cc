@@ -1,6 +1,7 @@
 #include "operator/log_tail.h"
 
 #include "base/json.h"
+#include "base/utf8.h"
 
 #include <fmt/format.h>
 
@@ -53,7 +54,7 @@ std::string TailBuffer::take() {
 }
 
 Result<std::string> log_tail(std::string_view answer) {
-  if (const auto whole = parse_json(answer)) {
+  if (const auto whole = parse_json(mend_json_text(answer))) {
     const auto* logs = find(*whole, {"logs"});
     if (!logs || !logs->is_string())
       return failed(ErrorCode::Internal, "GetJobLog fail: the answer has no logs");
@@ -63,7 +64,8 @@ Result<std::string> log_tail(std::string_view answer) {
   const auto from = first_readable(answer);
   if (end != std::string_view::npos && end > from) {
     const auto piece = answer.substr(from, end - from);
-    if (const auto text = parse_json(fmt::format("\"{}\"", piece)); text && text->is_string())
+    if (const auto text = parse_json(fmt::format("\"{}\"", mend_json_text(piece)));
+        text && text->is_string())
       return last_bytes(std::string(text->get_string()));
   }
   return failed(ErrorCode::Internal, "GetJobLog fail: the answer ends in no log");

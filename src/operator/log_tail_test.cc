@@ -62,6 +62,19 @@ TEST(LogTail, RJ_39_ReadsWhateverTheCutLeaves) {
   }
 }
 
+TEST(LogTail, WhatIsNoCharacterHidesNoLog) {
+  for (const std::string_view bad : {"\\udcff", "\\ud83d", "\xff", "\xe2\x82"}) {
+    const auto unit = fmt::format("{}-", bad);
+    const auto body = times(unit, static_cast<int>(kLogAnswerTail / unit.size()) + 10) + "the end";
+    for (std::size_t pad = 0; pad < unit.size(); ++pad) {
+      const auto text = log_tail(end_of(as_ray_writes(body + std::string(pad, '.'))));
+      ASSERT_TRUE(text) << text.error().message;
+      EXPECT_GT(text->size(), kLogTail - 4);
+      EXPECT_TRUE(text->ends_with("\ufffd-the end" + std::string(pad, '.')));
+    }
+  }
+}
+
 TEST(LogTail, IsFullEvenWhenEveryCharacterTakesSixBytes) {
   EXPECT_EQ(log_tail(end_of(as_ray_writes(times(R"(\u001b)", 200'000))))->size(), kLogTail);
 }

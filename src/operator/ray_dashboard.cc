@@ -1,6 +1,8 @@
 #include "operator/ray_dashboard.h"
 
+#include "base/utf8.h"
 #include "operator/log_tail.h"
+#include "operator/serve_details.h"
 #include "operator/serve_load.h"
 
 #include <fmt/format.h>
@@ -9,6 +11,8 @@ namespace manta::operator_ {
 namespace {
 
 constexpr std::size_t kMaxAnswer = 1u << 20;  // SEC-07
+// Thousands of replicas, each with half a kilobyte.
+constexpr std::size_t kMaxServeDetails = 16u << 20;
 constexpr std::size_t kMaxQuoted = 512;       // of a body, in an error
 constexpr std::chrono::seconds kDirectTimeout{2};
 constexpr std::chrono::seconds kProxyTimeout{10};
@@ -66,7 +70,7 @@ std::unexpected<Error> refused(std::string_view what, const kube::RawResponse& r
 
 Result<Json> decode(std::string_view what, const kube::RawResponse& response) {
   if (!is_success(response)) return refused(what, response);
-  auto body = parse_json(response.body);
+  auto body = parse_json(mend_json_text(response.body));
   if (!body || !body->is_object())
     return failed(
         ErrorCode::Internal,
@@ -178,10 +182,13 @@ Task<Result<Json>> RayDashboard::stop_job(Json request) {
 }
 
 Task<Result<Json>> RayDashboard::serve_details(Json request) {
-  auto response =
-      co_await send(request, request_for("GET", "/api/serve/applications/?api_type=declarative"));
+  auto http = request_for("GET", "/api/serve/applications/?api_type=declarative");
+  http.max_bytes = kMaxServeDetails;
+  auto response = co_await send(request, std::move(http));
   if (!response) co_return std::unexpected(response.error().in("getting serve details"));
-  co_return decode("GetServeDetails", *response);
+  auto details = decode("GetServeDetails", *response);
+  if (!details) co_return details;
+  co_return serve_essentials(*details);
 }
 
 Task<Result<Json>> RayDashboard::update_serve(Json request) {

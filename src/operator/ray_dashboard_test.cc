@@ -3,6 +3,7 @@
 #include "base/virtual_loop.h"
 #include "kube/object.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace manta::operator_ {
@@ -67,6 +68,24 @@ TEST(RayDashboard, AsksForAJob) {
   const auto answer = setup.ask("job-info");
   EXPECT_EQ(setup.there.asked, "GET h:1/api/jobs/id");
   EXPECT_EQ(string_at(*answer, {"status"}), "RUNNING");
+}
+
+// A file's name that is no UTF-8, as Python's json.dumps writes it, and bytes of other programs.
+TEST(RayDashboard, WhatIsNoCharacterHidesNoAnswer) {
+  for (const std::string_view bad : {"\\udcff", "\xff"}) {
+    Desk setup;
+    setup.there.answer.body = fmt::format(R"({{"status":"SUCCEEDED","message":"no {}.txt"}})", bad);
+    const auto job = setup.ask("job-info");
+    ASSERT_TRUE(job) << job.error().message;
+    EXPECT_EQ(string_at(*job, {"status"}), "SUCCEEDED");
+    EXPECT_EQ(string_at(*job, {"message"}), "no \ufffd.txt");
+    setup.there.answer.body = fmt::format(R"({{"applications":{{"a":{{"message":"{}"}}}}}})", bad);
+    EXPECT_TRUE(setup.ask("serve-details"));
+    setup.there.answer.body = fmt::format(R"({{"logs":"opened {}.txt\n"}})", bad);
+    const auto log = setup.ask("job-log");
+    ASSERT_TRUE(log) << log.error().message;
+    EXPECT_EQ(string_at(*log, {"logs"}), "opened \ufffd.txt\n");
+  }
 }
 
 TEST(RayDashboard, RJ_39_AsksForTheEndOfAJobsLog) {

@@ -1,5 +1,6 @@
 #include "submitter/dashboard.h"
 
+#include "base/utf8.h"
 #include "kube/http1_parser.h"
 #include "submitter/frames.h"
 
@@ -122,7 +123,7 @@ Result<Dashboard::Submitted> Dashboard::submit(const Json& body) {
                   "SubmitJob fail: " + std::to_string(answer->status) + " " + answer->body);
   };
   if (answer->status < 200 || answer->status > 299) return fail();
-  const auto reply = parse_json(answer->body);
+  const auto reply = parse_json(mend_json_text(answer->body));
   if (!reply || !reply->is_object()) return fail();
   return Submitted{.job_id = std::string(string_at(*reply, {"job_id"}, target_.submission_id))};
 }
@@ -132,7 +133,7 @@ Result<Dashboard::State> Dashboard::state(const std::string& job_id) {
   if (!answer) return std::unexpected(answer.error());
   if (answer->status == 404)
     return failed(ErrorCode::NotFound, "Job " + job_id + " does not exist on the cluster");
-  const auto reply = parse_json(answer->body);
+  const auto reply = parse_json(mend_json_text(answer->body));
   if (answer->status != 200 || !reply || string_at(*reply, {"status"}).empty())
     return failed(ErrorCode::Internal,
                   "GetJobInfo fail: " + std::to_string(answer->status) + " " + answer->body);

@@ -1,4 +1,5 @@
 // JSON text: what is read is written so that it reads back the same, in every style.
+#include "base/utf8.h"
 #include "fuzz/fuzz.h"
 
 #include <algorithm>
@@ -39,12 +40,38 @@ static void check_styles(const Json& value) {
   FUZZ_CHECK(plain.find_first_of("\n\r\t") == std::string::npos, plain);
 }
 
+// What is no character costs an answer that character, and nothing else.
+static void check_mended(std::string_view text) {
+  const auto mended = mend_json_text(text);
+  FUZZ_CHECK(is_utf8(mended), text, mended);
+  FUZZ_CHECK(mend_json_text(mended) == mended, text, mended);
+  if (parse_json(text)) FUZZ_CHECK(mended == text, text, mended);
+}
+
+// A string of anything that has no quotes and no escapes but \uXXXX.
+static void check_mended_string(Input& in) {
+  std::string text = "\"";
+  for (int n = in.number(0, 8); n > 0; --n) {
+    if (in.flag()) {
+      text += in.one_of({"\\ud83d", "\\uDE00", "\\u0041", "\\\\", "ud83d", "\xf0\x9f"});
+      continue;
+    }
+    for (const char c : in.bytes(4))
+      if (c != '"' && c != '\\' && static_cast<unsigned char>(c) >= ' ') text += c;
+  }
+  text += '"';
+  check_mended(text);
+  FUZZ_CHECK(parse_json(mend_json_text(text)).has_value(), text);
+}
+
 FUZZ(data) {
+  check_mended(data);
   if (const auto value = parse_json(data))
     check_styles(*value);
   else
     check_place(value.error().message, data);
 
   Input in(data);
+  check_mended_string(in);
   check_styles(in.json());
 }

@@ -44,6 +44,10 @@ FUZZ(data) {
                         .body = in.flag()   ? dump_json(body(in))
                                 : in.flag() ? in.bytes(60)
                                             : dump_json(in.json())};
+  // As Python writes the name of a file that is no UTF-8, or as it stands in a log.
+  const auto broken = in.rarely(4) ? in.one_of({"\\udcff", "\\ud83d", "\xff"}) : "";
+  if (const auto at = answer->body.find("RUNNING"); at != std::string::npos)
+    answer->body.insert(at, broken);
   const auto text = answer->body;
   const int status = answer->status;
   if (in.rarely(8)) answer = failed(ErrorCode::Timeout, "t");
