@@ -31,7 +31,7 @@ Task<Result<void>> ApiServer::watch(kube::WatchRequest request, WatchSink sink,
   if (!kind) co_return failed(kind.error());
   auto opened = rest_->hub().open(*kind, request, {.bookmarks = request.bookmarks});
   if (!opened) co_return failed(opened.error());
-  auto watcher = *opened;
+  const auto& watcher = *opened;
   Loop& loop = rest_->loop();
   std::weak_ptr<Watcher> weak = watcher;
   auto end = [weak] {

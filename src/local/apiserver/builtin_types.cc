@@ -127,7 +127,7 @@ struct BuiltinTypes::Impl {
   }
 
   /// Parses a type at the front of `text` and removes it.
-  const Schema* parse_type(std::string_view& text, bool fresh_list) {
+  const Schema* parse_type(std::string_view& text) {
     const char first = text.front();
     text.remove_prefix(1);
     if (first == '@') {
@@ -144,7 +144,7 @@ struct BuiltinTypes::Impl {
     if (first == '[' || first == '{') {
       Schema* made = arena.make();
       made->type = first == '[' ? JsonType::Array : JsonType::Object;
-      (first == '[' ? made->items : made->additional) = parse_type(text, true);
+      (first == '[' ? made->items : made->additional) = parse_type(text);
       return made;
     }
     return primitive(first);
@@ -155,7 +155,7 @@ struct BuiltinTypes::Impl {
     const auto colon = token.find(':');
     made.name = std::string(token.substr(0, colon));
     token.remove_prefix(colon + 1);
-    const Schema* schema = parse_type(token, true);
+    const Schema* schema = parse_type(token);
     MANTA_CHECK(schema != nullptr);
     // Lists and maps are made for this field alone, so their strategy can be set on them.
     auto* own = const_cast<Schema*>(schema);

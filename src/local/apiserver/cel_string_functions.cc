@@ -33,7 +33,7 @@ Values split_parts(const std::string& text, const std::string& separator, std::i
     return parts;
   }
   std::size_t at = 0;
-  while (limit < 0 || --limit > 0) {
+  for (; limit < 0 || limit > 1; --limit) {
     const auto end = text.find(separator, at);
     if (end == text.npos) break;
     parts.push_back(make_string(text.substr(at, end - at)));

@@ -157,6 +157,7 @@ class Structure {
     for (const auto& choice : limits.enum_)
       if (choice == value) return;
     std::vector<std::string> choices;
+    choices.reserve(limits.enum_.size());
     for (const auto& choice : limits.enum_)
       choices.push_back(choice.is_string() ? std::string(choice.get_string()) : dump_json(choice));
     errors_.not_supported(path, value, std::move(choices));

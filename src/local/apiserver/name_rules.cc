@@ -188,7 +188,8 @@ void validate_metadata(const Json& object, bool namespaced, bool name_is_label,
     total +=
         static_cast<std::int64_t>(key.size() + (value.is_string() ? value.get_string().size() : 0));
   }
-  if (total > 256 * 1024) errors.too_long("metadata.annotations", 256 * 1024);
+  constexpr std::int64_t kMost = 256 << 10;
+  if (total > kMost) errors.too_long("metadata.annotations", kMost);
   validate_owners(object, errors);
   for (const auto& finalizer : array_at(object, {"metadata", "finalizers"})) {
     if (finalizer.is_string())

@@ -76,7 +76,7 @@ void Rest::make_first_objects() {
         {"apiVersion", api_version}, {"kind", kind}, {"metadata", JsonObject{{"name", name}}}};
   };
   for (const auto& name : options_.namespaces)
-    make("", "v1", "namespaces", "", named("v1", "Namespace", name));
+    (void)make("", "v1", "namespaces", "", named("v1", "Namespace", name));
   for (const auto& [name, value, text] :
        {std::tuple{"system-cluster-critical", 2000000000,
                    "Used for system critical pods that must run in the cluster, but can be moved "
@@ -87,7 +87,7 @@ void Rest::make_first_objects() {
     auto object = named("scheduling.k8s.io/v1", "PriorityClass", name);
     object["value"] = value;
     object["description"] = text;
-    make("scheduling.k8s.io", "v1", "priorityclasses", "", std::move(object));
+    (void)make("scheduling.k8s.io", "v1", "priorityclasses", "", std::move(object));
   }
   if (std::ranges::find(options_.namespaces, "default") == options_.namespaces.end()) return;
   const auto slash = options_.service_cidr.find('/');
@@ -101,7 +101,7 @@ void Rest::make_first_objects() {
       {"clusterIP", first},
       {"ports", JsonArray{JsonObject{
                     {"name", "https"}, {"port", 443}, {"protocol", "TCP"}, {"targetPort", port}}}}};
-  make("", "v1", "services", "default", std::move(service));
+  (void)make("", "v1", "services", "default", std::move(service));
 
   // Where this server listens may differ at each start.
   auto keep = [&](std::string_view group, std::string_view plural, const JsonObject& object) {
@@ -205,7 +205,7 @@ void Rest::finish_crd(const std::string& name) {
 Result<Json> Rest::run(kube::Request& request, Context& context) {
   auto found = kind_of(request.resource);
   if (!found) return failed(found.error());
-  const KindPtr kind = *found;  // a CRD's own update may replace it meanwhile
+  const KindPtr kind = std::move(*found);  // a CRD's own update may replace it meanwhile
   if (kind->resource.namespaced && request.namespace_.empty() && request.body.is_object())
     request.namespace_ = std::string(string_at(request.body, {"metadata", "namespace"}));
   if (!kind->resource.namespaced) request.namespace_.clear();

@@ -106,7 +106,7 @@ class Connection final : public ServerConnection,
   AsioLoop& loop_;
   Stream stream_;
   static constexpr std::size_t kLeastRead = 1024;
-  static constexpr std::size_t kMostRead = 16 * 1024;
+  static constexpr std::size_t kMostRead = 16u << 10;
   std::size_t read_size_ = kLeastRead;
   std::deque<Item> queue_ = {};
   bool writing_ = false;

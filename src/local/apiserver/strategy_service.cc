@@ -123,7 +123,7 @@ Result<void> allocate(Rest& rest, const Kind& kind, Json& service) {
       return;
     }
     const auto first = rest.options().first_node_port;
-    const auto span = static_cast<std::uint64_t>(rest.options().last_node_port - first + 1);
+    const auto span = static_cast<std::uint64_t>(rest.options().last_node_port - first) + 1;
     for (int attempt = 0; attempt < 100'000; ++attempt) {
       const auto number = first + static_cast<std::int64_t>(rest.random().next() % span);
       if (!used.ports.insert(number).second) continue;

@@ -176,6 +176,7 @@ Write delete_slice(const EndpointsView& slice) {
 
 void plan_slices(const EndpointsSeen& seen, const std::vector<Group>& groups, kube::Stage& stage) {
   std::vector<JsonObject> wanted;
+  wanted.reserve(groups.size());
   for (const auto& group : groups) wanted.push_back(build_slice(*seen.service, group));
   // A Service without Pods keeps one empty slice, so that watchers see that there are none.
   if (wanted.empty()) wanted.push_back(build_slice(*seen.service, Group{}));

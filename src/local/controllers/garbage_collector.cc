@@ -229,6 +229,7 @@ struct GarbageCollector::Impl {
     }
     auto collection = decide_collection(node, states, graph.dependents(uid));
     std::vector<GraphNode> dependents;  // by value: the graph changes while we wait
+    dependents.reserve(collection.dependents.size());
     for (const auto* dependent : collection.dependents) dependents.push_back(*dependent);
     collection.dependents.clear();
     co_return co_await carry_out(node, std::move(collection), std::move(dependents));
