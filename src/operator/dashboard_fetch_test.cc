@@ -86,6 +86,41 @@ TEST(DashboardFetch, RJ_39_OfALogOfManyMebibytesTheEndIsKept) {
   EXPECT_TRUE(log.ends_with("line 99999 of very many, \u00e9\nthe end\n"));
 }
 
+// Of one application with so many replicas.
+std::string serve_details(int replicas) {
+  std::string text =
+      R"({"proxies":{},"applications":{"a":{"status":"RUNNING","message":"well","deployed_app_config":{"name":"a"},)"
+      R"("docs_path":null,"deployments":{"d":{"status":"HEALTHY","message":"","replicas":[)";
+  for (int i = 0; i < replicas; ++i)
+    text += fmt::format(R"({}{{"replica_id":"{:08}","state":"RUNNING","log":"{}"}})", i ? "," : "",
+                        i, std::string(450, 'x'));
+  return text + "]}}}}}";
+}
+
+TEST(DashboardFetch, OfTheDetailsOfThousandsOfReplicasOnlyTheStatesAreKept) {
+  const auto body = serve_details(2500);
+  ASSERT_GT(body.size(), 1u << 20);
+  kube::TestServer server(
+      [&](const std::string&) -> kube::TestServer::Reply { return {kube::TestServer::ok(body)}; });
+  const auto answer = job_info(server, true, "serve-details");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(
+      dump_json(*answer),
+      R"({"applications":{"a":{"status":"RUNNING","message":"well","deployed_app_config":{"name":"a"},)"
+      R"("deployments":{"d":{"status":"HEALTHY","message":""}}}}})");
+}
+
+TEST(DashboardFetch, SEC_07_DetailsHaveABoundToo) {
+  const auto body = serve_details(40'000);
+  ASSERT_GT(body.size(), 16u << 20);
+  kube::TestServer server(
+      [&](const std::string&) -> kube::TestServer::Reply { return {kube::TestServer::ok(body)}; });
+  const auto answer = job_info(server, true, "serve-details");
+  ASSERT_FALSE(answer);
+  EXPECT_NE(answer.error().message.find("larger than 16777216"), std::string::npos)
+      << answer.error().message;
+}
+
 TEST(DashboardFetch, OnlyReadsForOneThatLeadsNoMore) {
   kube::TestServer server([](const std::string&) -> kube::TestServer::Reply {
     return {kube::TestServer::ok(R"({"status":"RUNNING","stopped":true})")};
