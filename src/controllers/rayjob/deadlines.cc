@@ -1,8 +1,9 @@
 #include "controllers/rayjob/deadlines.h"
 
-#include "base/utf8.h"
+#include "base/excerpt.h"
 #include "controllers/rayjob/dashboard.h"
 #include "controllers/rayjob/notices.h"
+#include "controllers/rayjob/submitter.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -113,33 +114,105 @@ bool transition_grace_passed(Draft& draft) {
 
 namespace {
 
-// Upstream's sentence ends without the cause.
-std::string last_failure(const Draft& draft) {
+// How long checks may fail before that is told.
+constexpr std::chrono::seconds kUntold{30};
+constexpr std::size_t kLongestCause = 256;
+
+const kube::Fact* job_info_fact(const Draft& draft) {
   const auto fact = draft.context.facts.find(kJobInfoFact);
-  if (fact == draft.context.facts.end() || fact->second.answer) return {};
-  auto why = std::string_view(fact->second.answer.error().message).substr(0, 256);
-  while (!is_utf8(why)) why.remove_suffix(1);
-  return fmt::format("; the last one: {}", why);
+  return fact == draft.context.facts.end() ? nullptr : &fact->second;
+}
+
+// Why Ray will never know the job: it does not, and nobody is left who could submit it.
+std::optional<std::string> why_unknown_for_good(const Draft& draft) {
+  const auto* fact = job_info_fact(draft);
+  if (!fact || fact->answer || fact->answer.error().code != ErrorCode::NotFound)
+    return std::nullopt;
+  const auto gone = look_at_submitter(draft.seen, draft.settings).gone;
+  if (!gone) return std::nullopt;
+  return fmt::format("Ray does not know job {}, and {}", excerpt(draft.status.jobId, kLongestCause),
+                     *gone);
+}
+
+// Of the last failed check; empty when that is not known, as in a new process.
+std::string cause_of_failure(const Draft& draft) {
+  const auto* fact = job_info_fact(draft);
+  if (!fact) return {};
+  if (auto unknown = why_unknown_for_good(draft)) return *unknown;
+  if (fact->answer) {
+    const auto info = parse_job_info(*fact->answer);
+    return info ? std::string() : excerpt(info.error().message, kLongestCause);
+  }
+  const auto& error = fact->answer.error();
+  if (error.code == ErrorCode::NotFound && submission_mode(draft.spec()) == Mode::Http) {
+    // Then the submission is what fails.
+    if (const auto submit = submit_write(draft); !submit)
+      return excerpt(submit.error().message, kLongestCause);
+    const auto refused = draft.context.failures.find("submit");
+    if (refused != draft.context.failures.end())
+      return excerpt(refused->second.error.message, kLongestCause);
+  }
+  return excerpt(error.message, kLongestCause);
+}
+
+// The first words stay: causes differ from check to check, and each change would be a write and
+// each turn from one notice to the other an event.
+void tell_once(Draft& draft, std::string_view type, std::string words) {
+  const auto& conditions = draft.status.conditions;
+  if (ray::condition_is_true(conditions, kJobUnknown) || ray::condition_is_true(conditions, type))
+    return;
+  take_notice_back(draft, kDashboardSilent);
+  give_notice(draft, type, std::move(words));
 }
 
 }  // namespace
+
+void count_failed_check(Draft& draft) {
+  auto& since = draft.status.jobStatusCheckFailureStartTime;
+  if (!since) since = draft.now();
+  draft.look_at(*since + draft.settings.job_check_timeout);
+  if (!draft.has_come(*since + kUntold)) return;
+  auto cause = cause_of_failure(draft);
+  if (cause.empty()) return;
+  if (why_unknown_for_good(draft)) return tell_once(draft, kJobUnknown, std::move(cause));
+  tell_once(
+      draft, kDashboardSilent,
+      fmt::format("job status checks have been failing since {}: {}", plain_time(*since), cause));
+}
+
+void end_failed_checks(Draft& draft) {
+  draft.status.jobStatusCheckFailureStartTime.reset();
+  take_notice_back(draft, kDashboardSilent);
+  take_notice_back(draft, kJobUnknown);
+}
+
+void tell_unknown_job(Draft& draft) {
+  const auto* fact = job_info_fact(draft);
+  if (!fact || !fact->failing_since || !draft.has_come(*fact->failing_since + kUntold)) return;
+  tell_once(
+      draft, kJobUnknown,
+      fmt::format("Ray does not know job {}; in InteractiveMode nobody but its user submits it",
+                  excerpt(draft.status.jobId, kLongestCause)));
+}
 
 bool status_check_timed_out(Draft& draft) {
   const auto since = draft.status.jobStatusCheckFailureStartTime;
   const auto limit = draft.settings.job_check_timeout;
   if (!since || !draft.has_come(*since + limit)) return false;
   if (draft.settings.job_gates.patience && has_ready_head(draft.seen) &&
-      draft.seen.heads.front()->meta.created <= *since) {
+      !why_unknown_for_good(draft) && draft.seen.heads.front()->meta.created <= *since) {
     give_notice(draft, kDashboardSilent,
                 fmt::format("Ray has not answered since {}; its head Pod {} is Ready",
                             plain_time(*since), draft.seen.heads.front()->meta.key.name));
     return false;
   }
+  // Upstream's sentence ends without the cause.
+  const auto cause = cause_of_failure(draft);
   draft.fail("JobStatusCheckTimeoutExceeded",
              fmt::format("Job status checks have been failing since {}; exceeded timeout of {}s{}",
                          plain_time(*since),
                          std::chrono::duration_cast<std::chrono::seconds>(limit).count(),
-                         last_failure(draft)));
+                         cause.empty() ? "" : "; the last one: " + cause));
   return true;
 }
 

@@ -20,6 +20,14 @@ bool head_init_failed(Draft& draft);
 bool transition_grace_passed(Draft& draft);
 /// Asking the dashboard has failed for too long.
 bool status_check_timed_out(Draft& draft);
+/// Ray did not say how the job does, or does not know it while nobody is left who could submit it:
+/// starts the clock, and after half a minute says so in the conditions.
+void count_failed_check(Draft& draft);
+/// It said so now.
+void end_failed_checks(Draft& draft);
+/// InteractiveMode: no clock runs while Ray does not know the job, which its user may submit
+/// whenever he likes; but that it waits for him is said.
+void tell_unknown_job(Draft& draft);
 
 /// How long a RayJob may go on after its submitter has ended.
 inline constexpr std::chrono::seconds kSubmitterFinishedTimeout{30};

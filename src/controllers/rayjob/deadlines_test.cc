@@ -36,6 +36,50 @@ TEST(RayJob, DeadDashboardFailsItAfterAWhile) {
   EXPECT_EQ(world.state(), "Failed/RUNNING/JobStatusCheckTimeoutExceeded");
 }
 
+TEST(RayJob, FailingChecksAreToldBeforeTheyFailIt) {
+  World world;
+  world.ready().ray_says("RUNNING");
+  world.facts["job-info"] = {
+      .answer = failed(ErrorCode::Internal, "GetJobInfo fail: " + std::string(5000, 'x')),
+      .at = world.now};
+  world.settle().pass_time(std::chrono::seconds{29});
+  EXPECT_EQ(world.notices(), "");
+  world.pass_time(std::chrono::seconds{1});
+  ASSERT_EQ(world.notices(), "DashboardSilent");
+  const auto words = world.job.status.conditions.at(0).message;
+  EXPECT_NE(words.find("failing since"), std::string::npos) << words;
+  EXPECT_NE(words.find("GetJobInfo fail: xxx"), std::string::npos) << words;
+  EXPECT_LT(words.size(), 400u);
+  world.ray_fails(ErrorCode::Timeout);
+  EXPECT_EQ(world.job.status.conditions.at(0).message, words) << "no write at each check";
+  world.ray_says("RUNNING");
+  EXPECT_EQ(world.notices(), "");
+  EXPECT_EQ(world.state(), "Running/RUNNING/");
+}
+
+TEST(RayJob, AnAnswerThatIsNoneIsTold) {
+  World world;
+  world.ready();
+  world.facts["job-info"] = {.answer = parse_json(R"({"status":7})").value(), .at = world.now};
+  world.settle().pass_time(std::chrono::seconds{30});
+  ASSERT_EQ(world.notices(), "DashboardSilent");
+  EXPECT_NE(world.job.status.conditions.at(0).message.find("status as 7"), std::string::npos);
+}
+
+TEST(RayJobHttp, ARefusedSubmissionIsTold) {
+  World world("HTTPMode");
+  world.ready();
+  world.failures = {{"submit", {.error = {.message = "the agent is not up"}, .attempts = 1}}};
+  world.ray_fails(ErrorCode::NotFound).pass_time(std::chrono::seconds{30});
+  ASSERT_EQ(world.notices(), "DashboardSilent");
+  EXPECT_NE(world.job.status.conditions.at(0).message.find("the agent is not up"),
+            std::string::npos);
+  world.pass_time(std::chrono::seconds{270});
+  EXPECT_EQ(world.state(), "Failed//JobStatusCheckTimeoutExceeded");
+  EXPECT_TRUE(world.job.status.message.ends_with("the agent is not up"));
+  EXPECT_EQ(world.notices(), "");
+}
+
 TEST(RayJobGate, Patience) {  // RJ-10
   World world("HTTPMode");
   world.settings.job_gates.patience = true;

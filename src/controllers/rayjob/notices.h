@@ -16,6 +16,7 @@ inline constexpr std::string_view kCleanupNotApplicable = "CleanupNotApplicable"
 inline constexpr std::string_view kSubmitterTrouble = "SubmitterTrouble";
 inline constexpr std::string_view kSubmitterEnded = "SubmitterEnded";    // RJ-05
 inline constexpr std::string_view kDashboardSilent = "DashboardSilent";  // RJ-10
+inline constexpr std::string_view kJobUnknown = "JobUnknown";
 inline constexpr std::string_view kWaitingForUser = "WaitingForUser";    // RJ-18
 inline constexpr std::string_view kHeadInitFailing = "HeadInitFailing";  // RJ-37
 

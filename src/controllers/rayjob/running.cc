@@ -17,12 +17,6 @@ constexpr std::string_view kSubmissionFailed = "SubmissionFailed";
 // How long Ray may take to say more of a job whose submitter has failed: a poll and its answer.
 constexpr std::chrono::seconds kLastWord{5};
 
-void arm_check_timer(Draft& draft) {
-  if (!draft.status.jobStatusCheckFailureStartTime)
-    draft.status.jobStatusCheckFailureStartTime = draft.now();
-  draft.look_at(*draft.status.jobStatusCheckFailureStartTime + draft.settings.job_check_timeout);
-}
-
 // The submitter ends when its job does, and Ray was asked before that: only a newer answer tells a
 // failed job from a failed submission, and a job that ended between two questions from one that
 // never was.
@@ -45,12 +39,14 @@ void handle_unknown_job(Draft& draft, const SubmitterState& submitter) {
       return draft.fail(kAppFailed, "Ray has forgotten the job: the head it ran on was lost.");
     auto submit = submit_write(draft);
     if (!submit || draft.context.failures.contains("submit"))
-      arm_check_timer(draft);
+      count_failed_check(draft);
     else
-      draft.status.jobStatusCheckFailureStartTime.reset();
+      end_failed_checks(draft);
     if (submit) draft.plan.stage().push_back(std::move(*submit));
     return;
   }
+  if (submission_mode(draft.spec()) == Mode::Interactive) return tell_unknown_job(draft);
+  if (submitter.gone) return count_failed_check(draft);
   if (submitter.finished && !awaits_last_word(draft, submitter))
     draft.fail(kAppFailed, "Submitter completed but Ray job not found in RayCluster.");
 }
@@ -58,8 +54,7 @@ void handle_unknown_job(Draft& draft, const SubmitterState& submitter) {
 // What Ray says of the job, into the status.
 void take_job_info(Draft& draft, const JobInfo& info) {
   auto& status = draft.status;
-  status.jobStatusCheckFailureStartTime.reset();
-  take_notice_back(draft, kDashboardSilent);
+  end_failed_checks(draft);
   status.rayClusterStatus = draft.seen.cluster->status;
   status.jobStatus = info.status;
   status.message = info.message;
@@ -74,7 +69,7 @@ void handle_job_info(Draft& draft, const JobInfo& info, const SubmitterState& su
   const auto mode = submission_mode(draft.spec());
   const bool has_submitter = mode == Mode::K8sJob || mode == Mode::Sidecar;
   if (!is_terminal_job(info.status)) return;
-  if (has_submitter && !submitter.finished) {
+  if (has_submitter && !submitter.finished && !submitter.gone) {
     if (draft.status.rayJobInfo.endTime)
       draft.look_at(*draft.status.rayJobInfo.endTime + draft.settings.job_transition_grace);
     return;
@@ -117,9 +112,7 @@ bool ends_by_failed_submitter(Draft& draft, const SubmitterState& submitter, con
   return true;
 }
 
-}  // namespace
-
-void plan_running(Draft& draft) {
+void follow(Draft& draft) {
   if (draft.spec().suspend) return draft.move_to("Suspending");
   if (active_deadline_passed(draft) || transition_grace_passed(draft) ||
       status_check_timed_out(draft))
@@ -140,12 +133,22 @@ void plan_running(Draft& draft) {
   else if ((*answer).error().code == ErrorCode::NotFound)
     handle_unknown_job(draft, submitter);
   else
-    arm_check_timer(draft);
+    count_failed_check(draft);
   note_submitter_trouble(draft);
   const bool ended = info && is_terminal_job(info->status);
   if (submitter.finished && !submitter.failure && !ended &&
       (info || draft.settings.job_grace_is_set) && draft.status.jobDeploymentStatus == "Running")
     handle_early_end(draft, submitter);
+}
+
+}  // namespace
+
+void plan_running(Draft& draft) {
+  follow(draft);
+  if (draft.status.jobDeploymentStatus == "Running") return;
+  // What ended it has the last word, in status.message.
+  take_notice_back(draft, kDashboardSilent);
+  take_notice_back(draft, kJobUnknown);
 }
 
 }  // namespace manta::controllers::rayjob

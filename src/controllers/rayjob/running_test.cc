@@ -69,6 +69,84 @@ TEST(RayJob, UnknownJobFailsWhenItsSubmitterHasEnded) {
   EXPECT_EQ(world.state(), "Failed//AppFailed");
 }
 
+// A head that restarted has forgotten it, and the Job was deleted by hand.
+TEST(RayJob, UnknownJobThatNobodyWillSubmitIsAFailedCheck) {
+  World world;
+  world.ready().ray_says("RUNNING");
+  world.submitter.reset();
+  world.settle();
+  EXPECT_EQ(world.state(), "Running/RUNNING/");
+  world.ray_fails(ErrorCode::NotFound);
+  EXPECT_EQ(world.job.status.jobStatusCheckFailureStartTime, world.now);
+  EXPECT_EQ(world.notices(), "");
+  world.pass_time(std::chrono::seconds{30});
+  ASSERT_EQ(world.notices(), "JobUnknown");
+  const auto words = world.job.status.conditions.at(0).message;
+  EXPECT_NE(words.find("its submitter Job ns/j is not there any more"), std::string::npos) << words;
+  world.ray_fails(ErrorCode::Timeout);
+  EXPECT_EQ(world.notices(), "JobUnknown") << "no event at each turn";
+  world.ray_fails(ErrorCode::NotFound);
+  world.pass_time(std::chrono::seconds{269});
+  EXPECT_EQ(world.state(), "Running/RUNNING/");
+  world.pass_time(std::chrono::seconds{1});
+  EXPECT_EQ(world.state(), "Failed/RUNNING/JobStatusCheckTimeoutExceeded");
+  EXPECT_EQ(world.notices(), "");
+  EXPECT_TRUE(world.job.status.message.ends_with(words)) << world.job.status.message;
+}
+
+TEST(RayJob, IsFollowedToItsEndWithoutItsSubmitter) {
+  World world;
+  world.ready().ray_says("RUNNING");
+  world.submitter.reset();
+  world.ray_fails(ErrorCode::NotFound).pass_time(std::chrono::seconds{60});
+  world.ray_says("RUNNING");  // the head's dashboard had not read its store yet
+  EXPECT_EQ(world.notices(), "");
+  EXPECT_FALSE(world.job.status.jobStatusCheckFailureStartTime);
+  world.ray_says("SUCCEEDED");
+  EXPECT_EQ(world.state(), "Complete/SUCCEEDED/");
+}
+
+TEST(RayJob, UnknownJobWaitsForASubmitterThatIsThere) {
+  World world;
+  world.ready().ray_fails(ErrorCode::NotFound).pass_time(std::chrono::hours{1});
+  EXPECT_EQ(world.state(), "Running//");
+  EXPECT_FALSE(world.job.status.jobStatusCheckFailureStartTime);
+  EXPECT_EQ(world.notices(), "");
+}
+
+TEST(RayJobGate, PatienceDoesNotWaitForWhatRayHasForgotten) {
+  World world;
+  world.settings.job_gates.patience = true;
+  world.ready().ray_says("RUNNING");
+  world.submitter.reset();
+  world.ray_fails(ErrorCode::NotFound).pass_time(std::chrono::seconds{300});
+  EXPECT_EQ(world.state(), "Failed/RUNNING/JobStatusCheckTimeoutExceeded");
+}
+
+TEST(RayJobInteractive, UnknownJobWaitsForItsUserAndSaysSo) {
+  World world("InteractiveMode");
+  world.ready();
+  world.job.spec.jobId = "mine";
+  world.settle().ray_fails(ErrorCode::NotFound);
+  world.facts["job-info"].failing_since = world.now;
+  world.pass_time(std::chrono::seconds{29});
+  EXPECT_EQ(world.notices(), "");
+  world.pass_time(std::chrono::hours{1});
+  EXPECT_EQ(world.state(), "Running//");
+  EXPECT_EQ(world.notices(), "JobUnknown");
+  world.ray_says("RUNNING");
+  EXPECT_EQ(world.notices(), "");
+}
+
+TEST(RayJobSidecar, UnknownJobFailsWhereNoContainerSubmitsIt) {
+  World world("SidecarMode");
+  world.ready().ray_fails(ErrorCode::NotFound).pass_time(std::chrono::seconds{300});
+  EXPECT_EQ(world.state(), "Failed//JobStatusCheckTimeoutExceeded");
+  EXPECT_NE(world.job.status.message.find("without a container ray-job-submitter"),
+            std::string::npos)
+      << world.job.status.message;
+}
+
 TEST(RayJob, LateOperatorStillSeesTheSuccess) {
   World world;
   world.ready().ray_says("RUNNING").submitter_ends();

@@ -13,7 +13,7 @@ constexpr std::int32_t kDefaultRestarts = 2;
 SubmitterState look_at_job(const RayJobSeen& seen) {
   SubmitterState out;
   if (!seen.submitter) {
-    out.unknown = fmt::format("submitter Job {} is not there", seen.key().to_string());
+    out.gone = fmt::format("its submitter Job {} is not there any more", seen.key().to_string());
     return out;
   }
   if (const auto* failure = seen.submitter->true_condition("Failed"))
@@ -48,7 +48,12 @@ SubmitterState look_at_sidecar(const RayJobSeen& seen, const Settings& settings)
     return out;
   }
   const auto* container = seen.heads.front()->container(ray::kContainerSubmitter);
-  if (!container) return out;
+  if (!container) {
+    if (has_ready_head(seen))
+      out.gone = fmt::format("head Pod {} runs without a container {}",
+                             seen.heads.front()->meta.key.name, ray::kContainerSubmitter);
+    return out;
+  }
   if (container->terminated)
     if (auto time = parse_rfc3339(container->terminated->finishedAt)) out.finished = *time;
   if (settings.build.sidecar_submitter_restart) {

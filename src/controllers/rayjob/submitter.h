@@ -11,6 +11,8 @@ namespace manta::controllers::rayjob {
 struct SubmitterState {
   /// Set when it cannot be told: nothing is decided until the cause has gone.
   std::optional<std::string> unknown = {};
+  /// Set when there is none any more, and none will come: what it is that is missing.
+  std::optional<std::string> gone = {};
   std::optional<Time> finished = {};  // when it ended, in whatever way
   /// Set when the RayJob fails by it; `reason` stays what the job's own failure says when Ray
   /// already reported FAILED.
