@@ -55,6 +55,27 @@ TEST(RayJobCase, RJ_05_ALogStreamThatClosesEndsNothing) {
   EXPECT_FALSE(has_condition(world, "SubmitterEnded"));
 }
 
+TEST(RayJobCase, ADeletedSubmitterIsMissedOnlyWhereRayDoesNotKnowTheJob) {
+  for (const bool forgotten : {false, true}) {
+    World world;
+    world.apply(kJob).run_until(ray_job_is("j", "RUNNING"));
+    world.remove("Job", "j").run_until(is_gone("Job", "j"));
+    if (forgotten) {
+      world.ray().forget(status(world, "jobId"));
+      world.run_until(job_has("JobUnknown"), 1min).run_until(job_is("j", "Failed"));
+      EXPECT_EQ(status(world, "reason"), "JobStatusCheckTimeoutExceeded");
+      EXPECT_THAT(status(world, "message"), HasSubstr("submitter Job default/j is not there"));
+    } else {
+      world.pass(10min);
+      EXPECT_EQ(deployment(world), "Running");
+      world.ray().set(status(world, "jobId"), "SUCCEEDED");
+      world.run_until(job_is("j", "Complete"));
+    }
+    world.settle();
+    EXPECT_EQ(world.ray().submissions().size(), 1u);
+  }
+}
+
 TEST(RayJobCase, RJ_05_ExceptWhereTheAdministratorSetAGrace) {
   World world({.environment = {{"RAYJOB_DEPLOYMENT_STATUS_TRANSITION_GRACE_PERIOD_SECONDS", "4"}}});
   world.apply(kJob).run_until(ray_job_is("j", "RUNNING"));
