@@ -139,6 +139,25 @@ TEST(ApiServer, PodWithoutNodeIsGoneAtOnceAndOneWithNodeLingers) {
   EXPECT_EQ(world.get(kube::kPods, "bound").error().code, ErrorCode::NotFound);
 }
 
+TEST(ApiServer, ABindingForAnEarlierPodOfTheNameIsTooLate) {
+  World world;
+  const auto pod = world.pod("p");
+  const auto bind = [&](const char* field, std::string_view value) {
+    return world.call({.verb = Verb::Create,
+                       .resource = kube::kPods,
+                       .namespace_ = "default",
+                       .name = "p",
+                       .subresource = "binding",
+                       .body = JsonObject{{"metadata", JsonObject{{field, value}}},
+                                          {"target", JsonObject{{"name", "n1"}}}}});
+  };
+  const auto late = bind("uid", "an-earlier-one");
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::Conflict);
+  EXPECT_FALSE(bind("resourceVersion", "1"));
+  EXPECT_TRUE(bind("uid", string_at(pod, {"metadata", "uid"})));
+}
+
 TEST(ApiServer, FinalizerHoldsAnObjectUntilItIsTakenAway) {
   World world;
   ASSERT_TRUE(

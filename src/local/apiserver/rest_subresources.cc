@@ -119,6 +119,17 @@ Result<Json> Rest::bind(const kube::Request& request, Context& context) {
     return failed(bad_request("name in URL does not match name in Binding object"));
   auto pod = get(*pods, request.namespace_, name);
   if (!pod) return pod;
+  // Whoever chose a node for an earlier Pod of this name is too late.
+  for (const auto& [field, called] :
+       {std::pair{"uid", "UID"}, {"resourceVersion", "ResourceVersion"}}) {
+    const auto wanted = string_at(request.body, {"metadata", field});
+    const auto has = string_at(*pod, {"metadata", field});
+    if (!wanted.empty() && wanted != has)
+      return failed(conflict({"", "v1", "pods/binding", "Binding"}, name,
+                             fmt::format("Precondition failed: {0} in precondition: {1}, {0} in "
+                                         "object meta: {2}",
+                                         called, wanted, has)));
+  }
   const auto node = std::string(string_at(request.body, {"target", "name"}));
   if (node.empty()) {
     FieldErrors errors;
