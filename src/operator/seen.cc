@@ -1,5 +1,6 @@
 #include "operator/seen.h"
 
+#include "controllers/raycluster/adoption.h"
 #include "controllers/raycluster/objects.h"
 #include "controllers/writes.h"
 #include "ray/builders/access.h"
@@ -31,13 +32,14 @@ bool is_stray(const kube::ObjectMeta& pod, const kube::ObjectMeta& cluster) {
          (controller->kind == ray::kKindRayCluster && controller->name != cluster.key.name);
 }
 
-// Pods that carry our label and are none of ours. RC-44
+// `foreign`: those that carry our label and are none of ours. RC-44
 controllers::raycluster::Pods pods_of(const World& world, const kube::ObjectMeta& cluster,
                                       std::vector<std::string>* foreign = nullptr) {
   controllers::raycluster::Pods out;
   for (auto& pod :
        world.pods.labelled(cluster.key.namespace_, ray::kLabelCluster, cluster.key.name)) {
-    if (belongs_to(pod->meta, cluster))
+    if (belongs_to(pod->meta, cluster) ||
+        controllers::raycluster::is_left_behind(pod->meta, cluster))
       out.push_back(std::move(pod));
     else if (foreign && is_stray(pod->meta, cluster))
       foreign->push_back(pod->meta.key.name);

@@ -296,6 +296,55 @@ TEST(RayClusterCase, RC_44_AWorkerThatIsRelabelledIsReplacedAndTold) {
   world.expect_rest();
 }
 
+// Two operators without leader election, or a restored backup. Either head may hold what users run.
+TEST(RayClusterCase, RC_44_TwoHeadsOfOneClusterAreToldAndOneOfThemMayBeDeleted) {
+  World world;
+  world.apply(kCluster).run_until(cluster_is("c", "ready")).settle();
+  const auto first = world.head("c");
+  auto twin = world.get("Pod", first);
+  JsonObject& meta = twin.at("metadata").as_object();
+  for (const auto* field : {"uid", "resourceVersion", "creationTimestamp"}) meta.erase(field);
+  meta["name"] = "c-head-twin";
+  twin.as_object().erase("status");
+  world.apply(dump_json(twin)).run_until(cluster_says("c", "MultipleHeads", "True HeadNotUnique"));
+  world.patch("RayCluster", "c", group_of(3)).pass(1min);
+  EXPECT_FALSE(world.laws().take_broken().empty()) << "not by the operator";
+  EXPECT_TRUE(world.mirror().find("Pod", first));
+  EXPECT_TRUE(world.mirror().find("Pod", "c-head-twin"));
+  EXPECT_EQ(world.workers("c").size(), 2u) << "nothing is done while it is not known for which";
+  EXPECT_EQ(
+      std::ranges::count_if(world.events("c"),
+                            [](const auto& event) { return event.starts_with("MultipleHeads"); }),
+      1);
+  world.remove("Pod", first).run_until(has_workers("c", 3)).settle();
+  EXPECT_EQ(world.head("c"), "c-head-twin");
+  EXPECT_EQ(condition_of(world, "c", "MultipleHeads"), "absent");
+}
+
+TEST(RayClusterCase, RC_44_WhatAnOrphaningDeletionLeftIsTakenOverByTheNextOfThatName) {
+  World world;
+  world.apply(kCluster).run_until(cluster_is("c", "ready")).settle();
+  const auto head = world.head("c");
+  const auto workers = world.workers("c");
+  world.remove("RayCluster", "c", kube::Propagation::Orphan)
+      .run_until(is_gone("RayCluster", "c"))
+      .pass(5s);
+  ASSERT_TRUE(world.mirror().find("Pod", head));
+  world.apply(kCluster).run_until(cluster_is("c", "ready")).settle();
+  EXPECT_EQ(world.head("c"), head);
+  EXPECT_EQ(world.workers("c"), workers);
+  EXPECT_EQ(world.mirror().created("Pod"), 3) << "no second head behind the Service";
+  EXPECT_EQ(condition_of(world, "c", "ForeignPods"), "absent");
+  const auto pod = world.get("Pod", head);
+  const auto& owners = array_at(pod, {"metadata", "ownerReferences"});
+  ASSERT_EQ(owners.size(), 1u);
+  EXPECT_EQ(string_at(owners[0], {"uid"}),
+            string_at(world.get("RayCluster", "c"), {"metadata", "uid"}));
+  world.expect_rest();
+  world.remove("RayCluster", "c").run_until(is_gone("Pod", head)).settle();
+  EXPECT_TRUE(world.workers("c").empty());
+}
+
 const char* const kTwoGroups = R"({{spec: {{workerGroupSpecs: [
   {{groupName: g, replicas: {}, maxReplicas: 9, template: {{spec: {{containers: [{{name: w, image: ray}}]}}}}}},
   {{groupName: h, replicas: {}, maxReplicas: 9, template: {{spec: {{containers: [{{name: w, image: ray}}]}}}}}}]}}}})";

@@ -129,6 +129,17 @@ void note_quota(const RayClusterSeen& seen, const kube::Failures& failures, Note
 
 }  // namespace
 
+std::string several_heads(const RayClusterSeen& seen) {
+  std::vector<std::string_view> names;
+  for (const auto& head : pods_of_type(seen.pods, ray::kNodeTypeHead))
+    names.push_back(head->meta.key.name);
+  if (names.size() < 2) return {};
+  return fmt::format(
+      "{} head Pods are behind one Service: {}. Either may hold what runs on this cluster, so no "
+      "Pod is made or deleted until all but one are; delete those that are not needed",
+      names.size(), fmt::join(names, ", "));
+}
+
 Pods orphaned_workers(const RayClusterSeen& seen) {
   Pods out;
   for (const auto& pod : pods_of_type(seen.pods, ray::kNodeTypeWorker))
@@ -156,6 +167,8 @@ Notes notes_about(const RayClusterSeen& seen, const Settings& settings,
                                "{}",
                                fmt::join(seen.foreign_pods, ", "))});
   note_going_head(seen, context, out);
+  if (auto heads = several_heads(seen); !heads.empty())
+    out.push_back({kMultipleHeads, "HeadNotUnique", std::move(heads)});
   if (ray::autoscaling_enabled(seen.spec()) && !settings.random_pod_delete)
     note_beyond_maximum(seen, out);
   if (settings.cluster_gates.quota_condition) note_quota(seen, context.failures, out);
@@ -169,8 +182,8 @@ Notes notes_about(const RayClusterSeen& seen, const Settings& settings,
 void set_notes(std::vector<ray::Condition>& conditions, const Notes& notes, std::int64_t generation,
                Time now) {
   for (const auto type : {kInvalidSpec, kNameConflict, kOrphanedWorkerGroup, kForeignPods,
-                          kHeadTerminating, kWorkersBeyondMaximum, kQuotaExceeded, kWorkersFailing,
-                          kHeadServiceDrift, kReplicasContested}) {
+                          kHeadTerminating, kMultipleHeads, kWorkersBeyondMaximum, kQuotaExceeded,
+                          kWorkersFailing, kHeadServiceDrift, kReplicasContested}) {
     const auto note = std::ranges::find(notes, type, &Note::type);
     if (note == notes.end()) {
       ray::remove_condition(conditions, type);

@@ -26,6 +26,7 @@ inline constexpr std::string_view kNameConflict = "NameConflict";               
 inline constexpr std::string_view kOrphanedWorkerGroup = "OrphanedWorkerGroup";    // RC-12, SEEN-01
 inline constexpr std::string_view kForeignPods = "ForeignPods";                    // RC-44
 inline constexpr std::string_view kHeadTerminating = "HeadTerminating";            // RC-06
+inline constexpr std::string_view kMultipleHeads = "MultipleHeads";                // RC-44
 inline constexpr std::string_view kWorkersBeyondMaximum = "WorkersBeyondMaximum";  // AS-04
 // Each behind its gate.
 inline constexpr std::string_view kQuotaExceeded = "QuotaExceeded";  // AS-07
@@ -42,6 +43,9 @@ Notes notes_about(const RayClusterSeen& seen, const Settings& settings,
 /// When a head that is going now becomes worth a note: its deletion is overdue then. Nothing: none
 /// is going, or the note is due.
 std::optional<Duration> until_head_is_overdue(const RayClusterSeen& seen, Time now);
+
+/// What is to be said of more than one head; empty: there is none, or one.
+std::string several_heads(const RayClusterSeen& seen);
 
 /// Workers whose group is no longer in the spec.
 Pods orphaned_workers(const RayClusterSeen& seen);

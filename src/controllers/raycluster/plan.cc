@@ -1,5 +1,6 @@
 #include "controllers/raycluster/plan.h"
 
+#include "controllers/raycluster/adoption.h"
 #include "controllers/raycluster/head_pod.h"
 #include "controllers/raycluster/lost_head.h"
 #include "controllers/raycluster/notes.h"
@@ -131,6 +132,13 @@ void tell_contested_replicas(const RayClusterSeen& seen, Plan& plan) {
   plan.events.push_back(warning("ReplicasInManifest", "Validate", cluster.replicas_owner));
 }
 
+void tell_heads(const RayClusterSeen& seen, Plan& plan) {
+  auto heads = several_heads(seen);
+  if (heads.empty() || ray::condition_is_true(seen.cluster->status.conditions, kMultipleHeads))
+    return;
+  plan.events.push_back(warning("MultipleHeads", "Reconcile", std::move(heads)));
+}
+
 Plan plan_live(const RayClusterSeen& seen, const Settings& settings,
                const kube::PlanContext& context) {
   Plan plan;
@@ -143,9 +151,11 @@ Plan plan_live(const RayClusterSeen& seen, const Settings& settings,
   plan.events = std::move(objects.events);
   plan.stages = std::move(objects.stages);
   tell_contested_replicas(seen, plan);
+  tell_heads(seen, plan);
   Trouble trouble{.any = !objects.blocked.empty()};
   if (objects.blocked.empty() && !plan_pods(seen, settings, context.now, plan)) trouble.any = true;
   add_edits(std::move(objects.edits), plan);
+  add_edits(adoption_writes(seen), plan);
   plan_lost_head(seen, settings, context, plan);
   look_for_trouble(plan, context.failures, trouble);
   auto status =

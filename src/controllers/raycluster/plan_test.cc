@@ -493,11 +493,45 @@ TEST(ClusterPlan, NotesAreThereWhileTheirCauseIs) {
       {"SecretOfAnotherKind", no_token, kNameConflict, "True SecretWithoutToken"},
       {"HeadIsGoing", seen(cluster(), {head({.deleting = true})}), kHeadTerminating, "absent"},
       {"HeadDoesNotGo", seen(cluster(), {share(late)}), kHeadTerminating, "True DeletionPending"},
+      {"OneHead", seen(cluster(), running_pods()), kMultipleHeads, "absent"},
+      {"TwoHeads", seen(cluster(), {head({}, "a"), head({}, "b")}), kMultipleHeads,
+       "True HeadNotUnique"},
   };
   for (const auto& row : rows)
     EXPECT_EQ(condition(plan_of(row.seen), row.type), row.want) << row.name;
   EXPECT_EQ(plan_of(seen(cluster(), {head({.deleting = true})})).look_again,
             std::chrono::seconds{30});
+}
+
+// The reference says it in its log alone, and tells nothing of the cluster from then on.
+TEST(ClusterPlan, TwoHeadsAreToldOnceAndWorkersAreCountedOn) {
+  const auto ready = with_status(cluster(), plan_of(seen(cluster(), running_pods())));
+  const Pods pods{head({}, "a"), head({.ready = false}, "b"), worker("w0", {}, "0")};
+  const auto told = plan_of(seen(ready, pods));
+  EXPECT_EQ(writes(told), "") << "either may hold what users run";
+  EXPECT_EQ(reasons(told), "MultipleHeads");
+  ASSERT_EQ(told.events.size(), 1u);
+  EXPECT_EQ(told.events[0].type, kube::EventType::Warning);
+  EXPECT_NE(told.events[0].note.find("a, b"), std::string::npos);
+  EXPECT_EQ(condition(told, kMultipleHeads), "True HeadNotUnique");
+  EXPECT_EQ(int_at(told.status->body, {"status", "readyWorkerReplicas"}), 1);
+  EXPECT_EQ(string_at(told.status->body, {"status", "head", "podName"}), "c-head") << "as before";
+  EXPECT_EQ(condition(told, kHeadPodReady), "True HeadPodRunningAndReady");
+
+  const auto again = plan_of(seen(with_status(ready, told), pods));
+  EXPECT_EQ(reasons(again), "");
+  EXPECT_FALSE(again.status);
+  const auto mended = plan_of(seen(with_status(ready, told), running_pods()));
+  EXPECT_EQ(condition(mended, kMultipleHeads), "absent");
+}
+
+TEST(ClusterPlan, WhatAClusterOfThatNameLeftBehindIsItsOwn) {
+  auto left = *head();
+  left.meta.owners.clear();
+  const auto plan =
+      plan_of(seen(cluster(), {share(left), worker("w0", {}, "0"), worker("w1", {}, "1")}));
+  EXPECT_EQ(writes(plan), "patch pods (adopt)");
+  EXPECT_EQ(string_at(plan.status->body, {"status", "state"}), "ready");
 }
 
 TEST(ClusterPlan, QuotaRefusal) {  // RC-11, AS-07

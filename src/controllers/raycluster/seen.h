@@ -21,7 +21,9 @@ using Pods = std::vector<PodPtr>;
 
 struct RayClusterSeen {
   std::shared_ptr<const ray::RayCluster> cluster = {};
-  Pods pods = {};  // label ray.io/cluster; every node type, those being deleted too; by name
+  /// Label ray.io/cluster; every node type, those being deleted too; by name. Its own, and those
+  /// without an owner that a cluster of its name has left behind (adoption.h).
+  Pods pods = {};
   /// Pods with such labels that the cluster does not own: somebody made them by hand.
   std::vector<std::string> foreign_pods = {};
 

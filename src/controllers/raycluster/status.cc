@@ -47,12 +47,16 @@ std::optional<Front> see_front(const RayClusterSeen& seen) {
   return Front{heads.empty() ? nullptr : heads.front().get(), seen.head_services.front().get()};
 }
 
+void count_workers(ray::RayClusterStatus& status, const Pods& pods) {
+  status.readyWorkerReplicas = count(
+      pods, [](const kube::PodView& pod) { return is_running_worker(pod) && pod.is_ready(); });
+  status.availableWorkerReplicas = count(pods, is_running_worker);
+}
+
 void set_seen(ray::RayClusterStatus& status, const RayClusterSeen& seen, const Front& front,
               const Settings& settings) {
   const auto& [head, service] = front;
-  status.readyWorkerReplicas = count(
-      seen.pods, [](const kube::PodView& pod) { return is_running_worker(pod) && pod.is_ready(); });
-  status.availableWorkerReplicas = count(seen.pods, is_running_worker);
+  count_workers(status, seen.pods);
   set_endpoints(status.endpoints, *service, settings);
   status.head.podIP = head ? head->podIP : "";
   status.head.podName = head ? head->meta.key.name : "";
@@ -167,6 +171,8 @@ StatusDecision decide_status(const RayClusterSeen& seen, const Trouble& trouble,
     }
     if (settings.status_conditions)
       update_conditions(status.conditions, seen, front->head, trouble, settings, now);
+  } else if (is_written(status) && !several_heads(seen).empty()) {
+    count_workers(status, seen.pods);
   }
   return finish(seen, std::move(status), notes, settings, now);
 }

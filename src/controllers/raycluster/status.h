@@ -19,7 +19,7 @@ struct StatusDecision {
 
 /// The status to write, or nothing when no field that counts differs. Where what it is computed
 /// from is contradictory (several heads, not exactly one head Service) it stays as it is but for
-/// the notes. Source: spec/02 §6.
+/// the notes, and with several heads the workers' counts. Source: spec/02 §6.
 StatusDecision decide_status(const RayClusterSeen& seen, const Trouble& trouble, const Notes& notes,
                              const Settings& settings, Time now);
 
