@@ -131,10 +131,14 @@ Time dangling_since(const Draft& draft, const ray::RayCluster& cluster) {
 }
 
 // Its successor does not serve yet: nobody would answer. In steps that is so when the active
-// cluster is lost in mid-rollback.
+// cluster is lost in mid-rollback. What is left of the other way of upgrading counts too.
 bool gets_requests(const Draft& draft, const std::shared_ptr<const ray::RayCluster>& cluster) {
-  if (draft.incremental) return routed(draft, {.cluster = cluster}).value_or(0) > 0;
-  return selects(draft.seen.serve_service, cluster);
+  const auto& service = draft.seen.serve_service;
+  const auto& route = draft.seen.route;
+  if (selects(service, cluster) && (!draft.incremental || is_ours(draft, service->meta)))
+    return true;
+  return routed(draft, {.cluster = cluster}).value_or(0) > 0 &&
+         (draft.incremental || is_ours(draft, route->meta));
 }
 
 // Made after the cluster that serves, it can only have waited its turn. RS-10

@@ -25,6 +25,19 @@ void plan_deletion(Draft& draft) {
   if (!delete_dangling(draft)) draft.write(finalizer_write(draft, false));
 }
 
+// Nothing is turned and nothing made while the spec is invalid.
+std::string what_stays(Draft& draft) {
+  const auto serves = [](const auto& slice) { return !slice->ready_targets.empty(); };
+  if (!draft.seen.active.exists()) {
+    draft.status.serviceStatus.clear();
+    return fmt::format("RayCluster {} is gone, and none takes its place until the spec is valid",
+                       draft.active_name());
+  }
+  // Whichever way it was upgraded: the invalid spec does not tell.
+  if (std::ranges::any_of(draft.seen.slices, serves)) return "The last valid spec still serves";
+  return fmt::format("RayCluster {} of the last valid spec stays as it is", draft.active_name());
+}
+
 void refuse(Draft& draft, const Problem& problem) {
   draft.plan.events.push_back(
       warning(problem.reason, "Validate",
@@ -32,7 +45,7 @@ void refuse(Draft& draft, const Problem& problem) {
   auto message = problem.message;
   if (!draft.active_name().empty()) {
     // SEEN-32. Of one that never began nothing was observed either.
-    message += ". The last valid spec still serves";
+    message += ". " + what_stays(draft);
     draft.status.observedGeneration = draft.service().meta.generation;
   }
   mark(draft, kReady, "False", kValidationFailed, std::move(message));

@@ -229,18 +229,19 @@ ServeSeen look_at_serve(Draft& draft, const ClusterSeen& cluster) {
   const auto& name = cluster.cluster->meta.key.name;
   if (!head_is_ready(cluster, draft.settings)) return serve;
   serve.asked = true;
+  const auto unknown = [&](std::string why) {
+    serve.trouble = why;
+    draft.block(name, std::move(why));
+    return std::move(serve);
+  };
   auto host = dashboard_address(cluster.head_service, draft.settings);
-  if (!host) {
-    draft.block(name,
-                fmt::format("the head Service of {} is not there or has no port dashboard", name));
-    return serve;
-  }
+  if (!host)
+    return unknown(
+        fmt::format("the head Service of {} is not there or has no port dashboard", name));
   if (ray::token_auth_enabled(cluster.cluster->spec) &&
-      !(cluster.auth_secret && cluster.auth_secret->auth_token)) {
-    draft.block(name, fmt::format("the Secret {} with the token of {} is not there",
-                                  ray::auth_secret_name(*cluster.cluster), name));
-    return serve;
-  }
+      !(cluster.auth_secret && cluster.auth_secret->auth_token))
+    return unknown(fmt::format("the Secret {} with the token of {} is not there",
+                               ray::auth_secret_name(*cluster.cluster), name));
   kube::FactRequest request{.name = "serve:" + name,
                             .target = std::string(kDashboardTarget),
                             .circuit = *host,
@@ -248,15 +249,10 @@ ServeSeen look_at_serve(Draft& draft, const ClusterSeen& cluster) {
                             .interval = kPollInterval};
   const auto fact = draft.context.facts.find(request.name);
   draft.plan.facts.push_back(std::move(request));
-  if (fact == draft.context.facts.end()) {
-    draft.block(name);
-    return serve;
-  }
-  if (!fact->second.answer) {
-    draft.block(name, fmt::format("the dashboard of {} does not answer: {}", name,
-                                  fact->second.answer.error().message));
-    return serve;
-  }
+  if (fact == draft.context.facts.end()) return unknown({});
+  if (!fact->second.answer)
+    return unknown(fmt::format("the dashboard of {} does not answer: {}", name,
+                               fact->second.answer.error().message));
   const Json& answer = *fact->second.answer;
   serve.known = true;
   serve.applications = parse_applications(answer);

@@ -31,7 +31,8 @@ struct ServeSeen {
   Applications applications = {};
   std::optional<JsonObject> deployed = {};  // the config as Ray tells it, if it does
   std::optional<Submission> submission = {};
-  bool lost = false;  // Ray lists nothing of the submission any more, or still nothing
+  std::string trouble = {};  // why nothing is known though it was asked
+  bool lost = false;         // Ray lists nothing of the submission any more, or still nothing
 };
 
 /// The head Pod that lives, or null when there is none, or more than one.

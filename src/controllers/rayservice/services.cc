@@ -2,12 +2,15 @@
 
 #include "controllers/rayservice/gateway_api.h"
 #include "controllers/writes.h"
+#include "ray/builders/cluster_facts.h"
 #include "ray/builders/gateway.h"
 #include "ray/builders/service.h"
 #include "ray/labels.h"
 #include "ray/names.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace manta::controllers::rayservice {
 namespace {
@@ -123,7 +126,29 @@ Json head_service_for(const Draft& draft, const ray::RayCluster& target) {
   return service;
 }
 
+// One that was just made has no endpoints yet: who is sent there meanwhile finds nobody.
+bool answers(Draft& draft, const kube::ServiceView& service) {
+  constexpr std::chrono::seconds kFindsEndpointsWithin{5};
+  for (const auto& slice : draft.seen.slices)
+    if (slice->meta.label(kube::kLabelServiceName) == service.meta.key.name &&
+        !slice->ready_targets.empty())
+      return true;
+  return draft.has_come(service.meta.created + kFindsEndpointsWithin);
+}
+
+std::int64_t serve_port(const kube::ServiceView& service, const ray::RayCluster& target) {
+  const auto named =
+      std::ranges::find(service.ports, ray::kPortServeName, &kube::ServicePortView::name);
+  if (named != service.ports.end()) return named->port;
+  return service.ports.empty() ? ray::serve_container_port(target.spec) : service.ports[0].port;
+}
+
 }  // namespace
+
+bool is_ours(const Draft& draft, const kube::ObjectMeta& meta) {
+  const auto* owner = meta.controller_owner();
+  return owner && owner->uid == draft.service().meta.uid;
+}
 
 bool selects(const ServicePtr& service, const std::shared_ptr<const ray::RayCluster>& cluster) {
   if (!service || !cluster) return false;
@@ -134,7 +159,9 @@ bool selects(const ServicePtr& service, const std::shared_ptr<const ray::RayClus
 void ensure_services(Draft& draft, const std::shared_ptr<const ray::RayCluster>& target) {
   ensure_service(draft, draft.seen.head_service, target, head_service_for(draft, *target),
                  "head-service");
-  if (draft.incremental) return;  // each cluster has its own
+  const auto& left = draft.seen.serve_service;
+  if (draft.incremental && !(left && is_ours(draft, left->meta)))
+    return;  // each cluster has its own
   auto serve = ray::build_serve_service(draft.service(), *target);
   if (!serve) {
     if (!selects(draft.seen.serve_service, target))
@@ -172,6 +199,41 @@ void ensure_route(Draft& draft, std::int32_t active, std::int32_t pending) {
   const auto& live = draft.seen.route;
   const bool same = live && same_route(live->spec, *find(wanted, {"spec"}));
   ensure_object(draft, kHttpRoutes, live, std::move(wanted), same, "route");
+}
+
+void turn_left_route(Draft& draft, const std::shared_ptr<const ray::RayCluster>& target) {
+  const auto& route = draft.seen.route;
+  const auto& service = draft.seen.serve_service;
+  if (!route || !is_ours(draft, route->meta) || !selects(service, target)) return;
+  auto wanted =
+      ray::build_http_route(draft.service(), service->meta.key.name, serve_port(*service, *target));
+  if (same_route(route->spec, *find(wanted, {"spec"})) || !answers(draft, *service)) return;
+  ensure_object(draft, kHttpRoutes, route, std::move(wanted), false, "route");
+}
+
+bool may_take_route(Draft& draft, bool active_serves) {
+  const auto& seen = draft.seen;
+  if (!seen.route || routed(draft, seen.active) || routed(draft, seen.pending)) return true;
+  if (weight_of(seen.route->spec, serve_service_name(draft.service())).value_or(0) == 0)
+    return true;
+  if (selects(seen.serve_service, seen.pending.cluster) && !active_serves) return false;
+  return seen.active.serve_service && answers(draft, *seen.active.serve_service);
+}
+
+std::set<std::string, std::less<>> entrances(const Draft& draft) {
+  const auto& seen = draft.seen;
+  const bool left_route = !draft.incremental && seen.route && is_ours(draft, seen.route->meta);
+  std::set<std::string, std::less<>> names;
+  for (const auto* cluster : {&seen.active, &seen.pending}) {
+    const bool leads = draft.incremental ? seen.active.cluster != nullptr
+                                         : left_route && routed(draft, *cluster).value_or(0) > 0;
+    if (leads && cluster->serve_service) names.insert(cluster->serve_service->meta.key.name);
+  }
+  const bool left_service =
+      draft.incremental && seen.serve_service && is_ours(draft, seen.serve_service->meta);
+  if (!draft.incremental || left_service || names.empty())
+    names.insert(serve_service_name(draft.service()));
+  return names;
 }
 
 std::optional<std::string> gateway_trouble(const Draft& draft) {

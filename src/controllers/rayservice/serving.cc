@@ -95,6 +95,24 @@ Sides look_at_clusters(Draft& draft, const Rollout& rollout) {
   return sides;
 }
 
+// What holds up steps, beside the Gateway and unhealthy applications. A part of the traffic needs a
+// part of the capacity, so both clusters must be there to be told.
+void tell_standstill(Draft& draft, const Sides& sides, const RolloutSeen& seen) {
+  for (const auto* side : {&sides.active, &sides.pending}) {
+    if (!side->exists()) continue;
+    if (!side->serve.asked)
+      draft.upgrade_waits.push_back(
+          fmt::format("the head of {} is not ready", side->seen.cluster->meta.key.name));
+    else if (!side->serve.trouble.empty())
+      draft.upgrade_waits.push_back(side->serve.trouble);
+  }
+  constexpr auto kOption = "spec.upgradeStrategy.clusterUpgradeOptions.{} is 0: no {} moves";
+  if (seen.surge == 0)
+    draft.upgrade_waits.push_back(fmt::format(kOption, "maxSurgePercent", "capacity"));
+  if (seen.step == 0)
+    draft.upgrade_waits.push_back(fmt::format(kOption, "stepSizePercent", "traffic"));
+}
+
 RolloutSeen see_rollout(Draft& draft, const Rollout& rollout, const Sides& sides) {
   const auto& strategy = draft.spec().upgradeStrategy;
   const auto options = strategy && strategy->clusterUpgradeOptions
@@ -129,7 +147,9 @@ RolloutSeen see_rollout(Draft& draft, const Rollout& rollout, const Sides& sides
   const auto trouble = gateway_trouble(draft);
   seen.gateway_ready = !trouble;
   seen.just_told = !sides.active.serve.fresh || !sides.pending.serve.fresh;
-  if (trouble && rollout.active && rollout.pending) draft.upgrade_waits.push_back(*trouble);
+  if (!rollout.active || !rollout.pending) return seen;
+  if (trouble) draft.upgrade_waits.push_back(*trouble);
+  tell_standstill(draft, sides, seen);
   return seen;
 }
 
@@ -157,14 +177,16 @@ void plan_routing(Draft& draft, const Rollout& rollout, const RolloutSeen& seen,
     for (const auto* cluster : {&draft.seen.active, &draft.seen.pending})
       if (cluster->exists()) built &= ensure_cluster_serve_service(draft, *cluster);
     ensure_gateway(draft);
-    if (built && seen.active_exists)
+    if (built && seen.active_exists && may_take_route(draft, seen.active_serves))
       ensure_route(draft, wanted.active.traffic.value_or(100), wanted.pending.traffic.value_or(0));
   }
   const bool shifting = draft.incremental && rollout.active && rollout.pending;
-  if (seen.pending_serves && !shifting)
-    ensure_services(draft, draft.seen.pending.cluster);
-  else if (seen.active_serves && seen.active_exists)
-    ensure_services(draft, draft.seen.active.cluster);
+  const auto* target = seen.pending_serves && !shifting           ? &draft.seen.pending
+                       : seen.active_serves && seen.active_exists ? &draft.seen.active
+                                                                  : nullptr;
+  if (!target) return;
+  ensure_services(draft, target->cluster);
+  if (!draft.incremental) turn_left_route(draft, target->cluster);
 }
 
 // The capacity that Serve on this head was last told.

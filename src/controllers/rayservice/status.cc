@@ -1,6 +1,7 @@
 #include "controllers/rayservice/status.h"
 
 #include "controllers/raycluster/status.h"
+#include "controllers/rayservice/services.h"
 #include "controllers/writes.h"
 #include "ray/names.h"
 
@@ -53,13 +54,7 @@ void tell_clusters(Draft& draft, const ServeSeen& active, const ServeSeen& pendi
 }
 
 std::int32_t count_endpoints(const Draft& draft) {
-  std::set<std::string_view> services;
-  if (draft.incremental && draft.seen.active.cluster) {
-    for (const auto* cluster : {&draft.seen.active, &draft.seen.pending})
-      if (cluster->serve_service) services.insert(cluster->serve_service->meta.key.name);
-  }
-  const auto usual = serve_service_name(draft.service());
-  if (services.empty()) services.insert(usual);
+  const auto services = entrances(draft);
   std::set<std::string_view> targets;
   for (const auto& slice : draft.seen.slices)
     if (services.contains(slice->meta.label(kube::kLabelServiceName)))

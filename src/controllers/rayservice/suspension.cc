@@ -3,6 +3,7 @@
 #include "controllers/rayservice/clusters.h"
 #include "controllers/rayservice/conditions.h"
 #include "controllers/rayservice/gateway_api.h"
+#include "controllers/rayservice/services.h"
 #include "controllers/writes.h"
 
 #include <fmt/format.h>
@@ -73,8 +74,7 @@ bool delete_all(Draft& draft) {
     delete_object(draft, kube::kServices, service->meta);
   }
   const auto ours = [&](const std::shared_ptr<const kube::SpecView>& object) {
-    const auto* owner = object ? object->meta.controller_owner() : nullptr;
-    return owner && owner->uid == draft.service().meta.uid;
+    return object && is_ours(draft, object->meta);
   };
   if (ours(draft.seen.gateway)) {
     left = true;

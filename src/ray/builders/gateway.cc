@@ -27,6 +27,20 @@ JsonObject backend(const RouteTarget& target) {
                     {"weight", target.weight}};
 }
 
+Json route_object(const RayService& service, JsonArray backends) {
+  JsonArray parents;
+  parents.push_back(JsonObject{{"name", gateway_name(service.meta.key.name)},
+                               {"namespace", service.meta.key.namespace_}});
+  JsonArray matches;
+  matches.push_back(JsonObject{{"path", JsonObject{{"type", "PathPrefix"}, {"value", "/"}}}});
+  JsonArray rules;
+  rules.push_back(
+      JsonObject{{"matches", std::move(matches)}, {"backendRefs", std::move(backends)}});
+  return gateway_object(
+      "HTTPRoute", http_route_name(service.meta.key.name), service,
+      JsonObject{{"parentRefs", std::move(parents)}, {"rules", std::move(rules)}});
+}
+
 }  // namespace
 
 Json build_gateway(const RayService& service) {
@@ -43,20 +57,19 @@ Json build_gateway(const RayService& service) {
 
 Json build_http_route(const RayService& service, const RouteTarget& active,
                       const std::optional<RouteTarget>& pending) {
-  JsonArray parents;
-  parents.push_back(JsonObject{{"name", gateway_name(service.meta.key.name)},
-                               {"namespace", service.meta.key.namespace_}});
-  JsonArray matches;
-  matches.push_back(JsonObject{{"path", JsonObject{{"type", "PathPrefix"}, {"value", "/"}}}});
   JsonArray backends;
   backends.push_back(backend(active));
   if (pending) backends.push_back(backend(*pending));
-  JsonArray rules;
-  rules.push_back(
-      JsonObject{{"matches", std::move(matches)}, {"backendRefs", std::move(backends)}});
-  return gateway_object(
-      "HTTPRoute", http_route_name(service.meta.key.name), service,
-      JsonObject{{"parentRefs", std::move(parents)}, {"rules", std::move(rules)}});
+  return route_object(service, std::move(backends));
+}
+
+Json build_http_route(const RayService& service, std::string_view backend, std::int64_t port) {
+  JsonArray backends;
+  backends.push_back(JsonObject{{"name", backend},
+                                {"namespace", service.meta.key.namespace_},
+                                {"port", port},
+                                {"weight", 100}});
+  return route_object(service, std::move(backends));
 }
 
 }  // namespace manta::ray

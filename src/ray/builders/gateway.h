@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace manta::ray {
 
@@ -19,5 +20,7 @@ struct RouteTarget {
 };
 Json build_http_route(const RayService& service, const RouteTarget& active,
                       const std::optional<RouteTarget>& pending);
+/// All of the traffic to one Service.
+Json build_http_route(const RayService& service, std::string_view backend, std::int64_t port);
 
 }  // namespace manta::ray
