@@ -33,8 +33,9 @@ struct Runtime::Impl {
     std::optional<Steady> silent_since = {};  // each pass since made writes, and told no status
     Steady next_status = {};  // its last status took its time: the next not before this
 
-    ObjectRef self = {};  // as last seen, for its events
-    std::int64_t generation = 0;
+    ObjectRef self = {};          // as last seen, for its events
+    std::int64_t generation = 0;  // that the last plan was made for
+    bool going = false;           // and whether it was being deleted
     Lanes lanes = {};
     RepeatGuard guard = {};
     UnsettledNames unsettled = {};
@@ -80,6 +81,7 @@ struct Runtime::Impl {
   Task<void> work(ObjectPtr object);
   Task<std::optional<PassEnd>> pass(ObjectPtr object);  // nothing: the object is gone
   std::optional<Plan> plan(Object& object);
+  bool is_outdated(const Object& object) const;  // another is wanted than was planned for
   Task<Pass> run_stages(ObjectPtr object, std::vector<Stage> stages);
   Task<bool> run_stage(ObjectPtr object, Stage stage);                  // true: all is done
   Task<bool> write_status(ObjectPtr object, Write status, Pass& pass);  // true: plan again

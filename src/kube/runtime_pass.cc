@@ -111,6 +111,7 @@ std::optional<Plan> Runtime::Impl::plan(Object& object) {
       object.guard = {};
     }
     object.generation = meta->generation;
+    object.going = meta->deleting.has_value();
   }
   const Steady began = loop.steady();
   auto planned =
@@ -120,6 +121,13 @@ std::optional<Plan> Runtime::Impl::plan(Object& object) {
   // An object of thousands of Pods hears of each of them; planning it takes a tenth of the time.
   if (took >= kCostly) object.rest_until = loop.steady() + std::min(9 * took, kLongestRest);
   return planned;
+}
+
+bool Runtime::Impl::is_outdated(const Object& object) const {
+  const auto meta = caches.meta(object.controller->spec.primary, object.key);
+  if (!meta) return !object.self.uid.empty();
+  return meta->uid != object.self.uid || meta->generation != object.generation ||
+         meta->deleting.has_value() != object.going;
 }
 
 Task<std::optional<PassEnd>> Runtime::Impl::pass(ObjectPtr object) {
@@ -207,8 +215,11 @@ Task<WriteOutcome> Runtime::Impl::make(ObjectPtr object, const Write& write) {
   co_await door.enter(queue);
   WriteOutcome outcome = {.kind = WriteOutcome::Kind::Stopped,
                           .answer = failed(ErrorCode::Cancelled, "stopped")};
+  // Thousands of Pods may be on their way that nobody wants any more; the next plan knows.
+  const bool outdated =
+      (write.kind == WriteKind::Create || write.kind == WriteKind::Delete) && is_outdated(*object);
   // The lane backs off as a whole: after one refusal (a quota's, say) the rest is not sent.
-  if (active && !object->failed_now.contains(write.lane))
+  if (active && !outdated && !object->failed_now.contains(write.lane))
     outcome = co_await writer.run(write, object->unsettled);
   if (outcome.kind == WriteOutcome::Kind::Failed) object->failed_now.insert(write.lane);
   door.leave(queue);

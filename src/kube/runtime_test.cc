@@ -110,6 +110,44 @@ TEST_F(RuntimeWorld, AStatusIsToldThoughThereIsAlwaysMoreToWrite) {
   EXPECT_LE(api.count(Verb::Update, kWidgets), 8u);
 }
 
+// Somebody asks for far too much, and takes it back: what is in flight ends, the rest is not sent.
+TEST_F(RuntimeWorld, APlanIsGivenUpOnceItsObjectIsWantedOtherwise) {
+  make_widget("w", 600);
+  api.latency = [](const Request& request) {
+    return request.verb == Verb::Create || request.verb == Verb::Delete ? seconds{1}
+                                                                        : milliseconds{1};
+  };
+  start();
+  loop.run_for(milliseconds{2500});
+  api.merge_now(kWidgets, {"n", "w"}, JsonObject{{"metadata", {{"labels", {{"a", "b"}}}}}});
+  loop.run_for(seconds{2});
+  const auto most = static_cast<std::size_t>(RuntimeOptions{}.writes_in_flight_per_object);
+  EXPECT_EQ(api.count(Verb::Create, kPods), 5 * most) << "a label changes nothing";
+  api.merge_now(kWidgets, {"n", "w"}, JsonObject{{"spec", {{"replicas", 1}}}});
+  ASSERT_TRUE(run_until([&] { return ready("w") == 1; }));
+  EXPECT_EQ(api.count(Verb::Create, kPods), 5 * most);
+
+  // Nor goes on what was to go.
+  api.merge_now(kWidgets, {"n", "w"}, JsonObject{{"spec", {{"replicas", 40}}}});
+  ASSERT_TRUE(run_until([&] { return ready("w") == 40; }));
+  const auto before = api.count(Verb::Delete, kPods);
+  api.merge_now(kWidgets, {"n", "w"}, JsonObject{{"spec", {{"replicas", 0}}}});
+  loop.run_for(milliseconds{500});
+  api.merge_now(kWidgets, {"n", "w"}, JsonObject{{"spec", {{"replicas", 40}}}});
+  ASSERT_TRUE(run_until([&] { return api.count(Verb::Delete, kPods) > before; }));
+  loop.run_for(minutes{1});
+  EXPECT_EQ(api.count(Verb::Delete, kPods), before + most);
+  EXPECT_EQ(ready("w"), 40);
+
+  // Its deletion is such news, too.
+  make_widget("v", 600);
+  loop.run_for(milliseconds{1500});
+  const auto made = api.count(Verb::Create, kPods);
+  api.delete_now(kWidgets, {"n", "v"});
+  loop.run_for(minutes{1});
+  EXPECT_EQ(api.count(Verb::Create, kPods), made);
+}
+
 TEST_F(RuntimeWorld, AClockThatIsPutBackHoldsUpNothing) {
   make_widget("w", 1);
   bool refuse = true;

@@ -28,9 +28,9 @@ using UnsettledNames = std::multimap<std::uint64_t, std::string>;
 struct WriteOutcome {
   enum class Kind {  // from good to bad
     Done,            // it is as the write wants it, or its error is tolerated
-    Stopped,         // not made or not known: we stop, or its lane has just failed
-    Stale,           // the world was newer than the plan; it has been read
-    Failed,          // definitely not done, or not known to be
+    Stopped,  // not made or not known: we stop, its lane has just failed, or its plan is outdated
+    Stale,    // the world was newer than the plan; it has been read
+    Failed,   // definitely not done, or not known to be
   };
   Kind kind = Kind::Done;
   Result<Json> answer = {};
