@@ -58,6 +58,12 @@ def test_root_images_are_shared_and_writable_copies(up, tmp_path):
         up("image", "rm", "example.com/small:1")  # the folder of names is shared with others
 
 
+def test_a_prepared_environment_has_pip(manta):
+    """Ray clones it for `runtime_env: {pip: …}`, and runs that pip."""
+    python = next(pathlib.Path(manta.env["MANTA_IMAGES"]).glob("envs/*/bin/python"))
+    assert run(python, "-m", "pip", "--version").startswith("pip ")
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to hide tools")
 def test_LM_04_probes_and_submitter_without_wget_bash_and_python(manta, tmp_path):
     """A machine whose only Python is the environment's: the tools are hidden from manta and its Pods."""

@@ -40,21 +40,36 @@ bool was_told(const ray::ServeClusterStatus& stored, const std::string& name,
          !found->second.message.empty();
 }
 
+// What Ray says of deployments that are on their way: replicas that fit nowhere, for one.
+std::vector<std::string> waiting_deployments(const std::string& name,
+                                             const ray::ServeApplicationStatus& application) {
+  std::vector<std::string> out;
+  if (application.status != "DEPLOYING") return out;
+  for (const auto& [deployment, status] : application.serveDeploymentStatuses)
+    if (const auto why = last_line(status.message); !why.empty() && status.status != "HEALTHY")
+      out.push_back(fmt::format("deployment {} of application {}: {}", deployment, name, why));
+  return out;
+}
+
 void tell_cluster(Draft& draft, const ray::ServeClusterStatus& now,
                   const ray::ServeClusterStatus& stored, std::vector<std::string>& waits) {
   std::size_t found = 0;
+  const auto tell = [&](std::string fact) {
+    if (++found <= kMostTold) waits.push_back(std::move(fact));
+  };
   for (const auto& [name, application] : now.applicationStatuses) {
-    if (!is_in_trouble(application) || ++found > kMostTold) continue;
+    for (auto& fact : waiting_deployments(name, application)) tell(std::move(fact));
+    if (!is_in_trouble(application)) continue;
     auto fact =
         fmt::format("application {} of {} is {}", name, now.rayClusterName, application.status);
     const auto reason = last_line(application.message);
     if (!reason.empty()) fact += ": " + reason;
-    if (!reason.empty() && !was_told(stored, name, application.status))
+    if (!reason.empty() && found < kMostTold && !was_told(stored, name, application.status))
       draft.plan.events.push_back(warning("ServeApplicationFailed", "Reconcile", fact));
-    waits.push_back(std::move(fact));
+    tell(std::move(fact));
   }
   if (found > kMostTold)
-    waits.push_back(fmt::format("{} more applications are in trouble", found - kMostTold));
+    waits.push_back(fmt::format("{} more troubles of applications", found - kMostTold));
 }
 
 // What is wrong with the config itself is known before any cluster can be asked.

@@ -204,6 +204,25 @@ TEST_F(Table, WhatServeCannotDeployIsTold) {
               ElementsAre(start + ". Waiting: " + fails + ": " + longer.substr(0, 511) + "…"));
 }
 
+TEST_F(Table, ReplicasThatFitNowhereAreTold) {
+  rs.status.pendingServiceStatus.rayClusterName = "s-abcde";
+  rs.status.conditions = {{.type = "Ready", .status = "False", .reason = "Initializing"}};
+  seen.pending = with_head(cluster("s-abcde", true));
+  auto fact = *parse_json(kRunning);
+  fact.at("applications").at("a") = *parse_json(R"({"status":"DEPLOYING","deployments":{
+      "D":{"status":"UPDATING","message":"1 replicas have taken more than 30s"},
+      "E":{"status":"HEALTHY","message":"as it should be"},
+      "F":{"status":"UPDATING","message":""}}})");
+  answer("s-abcde", dump_json(fact));
+  const auto plan = make();
+  ASSERT_TRUE(plan.status);
+  const auto& ready = array_at(plan.status->body, {"status", "conditions"})[0];
+  EXPECT_EQ(string_at(ready, {"message"}),
+            "RayService is initializing. Waiting: deployment D of application a: 1 replicas have "
+            "taken more than "
+            "30s");
+}
+
 TEST_F(Table, WhatABlockedClusterWasLikeIsKept) {
   rs.status.activeServiceStatus.rayClusterName = "s-abcde";
   rs.status.activeServiceStatus.applicationStatuses["a"] = {.status = "RUNNING"};

@@ -156,7 +156,7 @@ Result<Python> choose_python(const std::string& wanted, const std::string& uv) {
 Result<void> make_environment(const fs::path& folder, const Python& python, const std::string& uv) {
   const auto outcome =
       uv.empty() ? run({python.program, "-m", "venv", folder.string()}, false)
-                 : run({uv, "venv", "-q", "--python", python.program, folder.string()}, false);
+                 : run({uv, "venv", "-q", "--seed", "--python", python.program, folder.string()}, false);
   if (outcome.status == 0) return {};
   auto error = tool_error("making a Python environment", outcome);
   if (uv.empty() && outcome.output.contains("ensurepip"))
