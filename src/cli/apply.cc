@@ -1,5 +1,6 @@
 #include "cli/apply.h"
 
+#include "cli/job_check.h"
 #include "local/controllers/discovery.h"
 
 #include <fmt/format.h>
@@ -130,6 +131,9 @@ Task<Result<std::vector<Target>>> find_checked_targets(kube::Api& api, const Man
     if (!checked && checked.error().code != ErrorCode::AlreadyExists &&
         checked.error().code != ErrorCode::NotFound)
       co_return failed(placed(manifest, i, checked.error()));
+    if (is_ray_job(target->object))
+      if (auto ok = check_entrypoint(target->object); !ok)
+        co_return failed(placed(manifest, i, ok.error()));
     targets.push_back(std::move(*target));
   }
   co_return targets;

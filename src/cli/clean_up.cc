@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 namespace manta::cli {
@@ -83,6 +84,20 @@ Task<Result<void>> take_out(Loop& loop, kube::Api& api, std::vector<AppliedObjec
     co_await sleep(loop, kCleanupInterval);
   }
   co_return failed(ErrorCode::Timeout, "some Pods of the job do not go away");
+}
+
+std::string deleted_again(const std::vector<AppliedObject>& applied) {
+  std::string names;
+  for (const auto& object : applied) {
+    if (!object.created) continue;
+    auto kind = object.resource.kind;
+    std::ranges::transform(kind, kind.begin(),
+                           [](unsigned char c) { return char(std::tolower(c)); });
+    names += fmt::format("{}{}/{}{}", names.empty() ? "" : ", ", kind, object.key.name,
+                         kind == "rayjob" ? " with its cluster and Pods" : "");
+  }
+  if (names.empty()) return {};
+  return fmt::format("deleted again: {} (--keep leaves everything)", names);
 }
 
 }  // namespace manta::cli

@@ -19,4 +19,7 @@ const AppliedObject* find_job(const std::vector<AppliedObject>& applied);
 Task<Result<void>> take_out(Loop& loop, kube::Api& api, std::vector<AppliedObject> applied,
                             std::string cluster);
 
+/// For whoever looks for it afterwards; empty when nothing was created.
+std::string deleted_again(const std::vector<AppliedObject>& applied);
+
 }  // namespace manta::cli

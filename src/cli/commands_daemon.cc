@@ -49,11 +49,12 @@ int command_up(const Paths& paths, const DaemonOptions& options) {
         running->feature_gates != options.feature_gates ||
         (options.port && *options.port != 0 && *options.port != running->port)) {
       print_error(fmt::format(
-          "manta is running on {} with other options ({}{}{}{}{}); manta down first",
+          "manta is running on {} with other options ({}{}{}{}{}); {} down first",
           paths.home.string(), running->server,
           running->control_plane_only ? ", control plane only" : "",
           running->outbound ? "" : ", no outbound", running->with_operator ? "" : ", no operator",
-          running->feature_gates.empty() ? "" : ", gates " + running->feature_gates));
+          running->feature_gates.empty() ? "" : ", gates " + running->feature_gates,
+          paths.command));
       return 1;
     }
     if (running->for_runs) {  // asked for by name: it stays when the runs are over
@@ -65,8 +66,10 @@ int command_up(const Paths& paths, const DaemonOptions& options) {
     return 0;
   }
   print_hints(paths, launched->state, "manta is up");
-  if (!options.control_plane_only && !local::ImageIndex(paths.images).default_image())
-    fmt::print(stderr, "no Ray is prepared on this machine yet; run: manta image pull --default\n");
+  if (!options.control_plane_only &&
+      !local::ImageIndex(paths.images, paths.command).default_image())
+    fmt::print(stderr, "no Ray is prepared on this machine yet; run: {} image pull --default\n",
+               paths.command);
   return 0;
 }
 
@@ -135,7 +138,7 @@ int command_status(const Paths& paths, bool as_json) {
 int command_kubeconfig(const Paths& paths, bool print_text) {
   const auto text = local::read_file(paths.kubeconfig());
   if (!text) {
-    print_error("there is no kubeconfig yet; run: manta up");
+    print_error(fmt::format("there is no kubeconfig yet; run: {} up", paths.command));
     return 1;
   }
   if (print_text)

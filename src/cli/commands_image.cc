@@ -21,7 +21,7 @@ int fail(const Error& error) {
 
 int command_image_pull(const Paths& paths, const std::vector<std::string>& names, bool with_default,
                        bool again, bool quiet) {
-  const local::ImageIndex index(paths.images);
+  const local::ImageIndex index(paths.images, paths.command);
   auto wanted = names;
   if (with_default) wanted.push_back(local::ray_image_name(local::kDefaultRay));
   for (const auto& name : wanted) {
@@ -30,9 +30,9 @@ int command_image_pull(const Paths& paths, const std::vector<std::string>& names
     if (!missing.empty())
       fmt::print(stderr,
                  "{}: prepared as plain Ray, without {}; what a job needs of it goes into its "
-                 "runtime environment (pip), or into an environment of yours: manta image add {} "
+                 "runtime environment (pip), or into an environment of yours: {} image add {} "
                  "--venv DIR\n",
-                 name, missing, name);
+                 name, missing, paths.command, name);
     const auto image = local::pull_image(
         index, name, {.again = again, .quiet = quiet, .say = [](const std::string& line) {
                         fmt::print(stderr, "{}\n", line);
@@ -64,13 +64,19 @@ int command_image_add(const Paths& paths, const std::string& name, const std::st
     }
   }
   image.name = local::canonical_image_name(name);
-  if (auto put = local::ImageIndex(paths.images).put(image); !put) return fail(put.error());
+  if (auto put = local::ImageIndex(paths.images, paths.command).put(image); !put)
+    return fail(put.error());
   fmt::print("{} is {}\n", image.name, image.path);
+  if (image.is_venv && image.ray.empty())
+    print_error(fmt::format(
+        "{0} holds no Ray, so no Pod of a RayCluster starts with it; install it there, and add it "
+        "again: {0}/bin/python -m pip install 'ray[default]'",
+        image.path));
   return 0;
 }
 
 int command_image_list(const Paths& paths) {
-  const local::ImageIndex index(paths.images);
+  const local::ImageIndex index(paths.images, paths.command);
   const auto chosen = index.default_image();
   std::size_t width = 4;
   const auto images = index.list();
@@ -85,19 +91,19 @@ int command_image_list(const Paths& paths) {
 }
 
 int command_image_remove(const Paths& paths, const std::string& name) {
-  if (auto removed = local::ImageIndex(paths.images).remove(name); !removed)
+  if (auto removed = local::ImageIndex(paths.images, paths.command).remove(name); !removed)
     return fail(removed.error());
   fmt::print("removed {}\n", name);
   return 0;
 }
 
 int command_image_default(const Paths& paths, const std::string& name) {
-  const local::ImageIndex index(paths.images);
+  const local::ImageIndex index(paths.images, paths.command);
   if (!name.empty())
     if (auto chosen = index.set_default(name); !chosen) return fail(chosen.error());
   const auto image = index.default_image();
   if (!image) {
-    print_error("no Ray is prepared; run: manta image pull --default");
+    print_error(fmt::format("no Ray is prepared; run: {} image pull --default", paths.command));
     return 1;
   }
   fmt::print("{}\n", image->name);

@@ -59,8 +59,8 @@ class Daemon {
     auto& message = ended.error().message;
     if (message.contains("malformed") || message.contains("not a database"))
       message +=
-          fmt::format("; restore {} from a copy, or start with an empty one: manta down --purge",
-                      paths_.store().string());
+          fmt::format("; restore {} from a copy, or start with an empty one: {} down --purge",
+                      paths_.store().string(), paths_.command);
     // Somebody waits for our first word; afterwards the log has it.
     report_failure(std::exchange(ready_fd_, -1), ended.error().message);
     log::error("manta ends", {{"error", ended.error().message}});
@@ -115,7 +115,7 @@ class Daemon {
                                    .advertise_port = *port,
                                    .mount_service_accounts = !options_.control_plane_only};
     if (options_.with_operator && !looks_after_cron_jobs())
-      server.warnings.emplace("raycronjobs.ray.io", kCronJobGateOff);
+      server.warnings.emplace("raycronjobs.ray.io", cron_job_gate_off(paths_.command));
     api_ = std::make_unique<local::ApiServer>(loop_, random_, *store_, std::move(server));
     front_ = make_front(*port);
     return front_->start();
@@ -189,8 +189,9 @@ class Daemon {
                                              operator_::process_environment);
     if (!settings) return failed(settings.error());
     if (!looks_after_cron_jobs())
-      operator_scope_.spawn("gate notice", tell_of_the_cron_job_gate(loop_, *api_, random_,
-                                                                     operator_scope_.stop_token()));
+      operator_scope_.spawn("gate notice",
+                            tell_of_the_cron_job_gate(loop_, *api_, random_, paths_.command,
+                                                      operator_scope_.stop_token()));
     for (int i = 0; i < 4; ++i) settings->seed += fmt::format("{:016x}", random_.next());
     dashboard_ = std::make_unique<operator_::RayDashboard>(
         make_service_fetch(loop_, *api_), *api_,
@@ -293,7 +294,7 @@ class Daemon {
   SystemRandom random_ = {};
   std::stop_source stop_ = {};
   Credentials credentials_ = {};
-  local::PreparedImages images_{local::ImageIndex(paths_.images)};
+  local::PreparedImages images_{local::ImageIndex(paths_.images, paths_.command)};
   std::unique_ptr<local::Store> store_ = {};
   std::unique_ptr<local::ApiServer> api_ = {};
   std::unique_ptr<local::HttpServer> front_ = {};

@@ -91,8 +91,10 @@ Finding check_python() {
 }
 
 Finding check_ray(const Paths& paths) {
-  const auto image = local::ImageIndex(paths.images).default_image();
-  if (!image) return {Verdict::Advice, "ray", "none prepared yet: manta image pull --default"};
+  const auto image = local::ImageIndex(paths.images, paths.command).default_image();
+  if (!image)
+    return {Verdict::Advice, "ray",
+            "none prepared yet: " + paths.command + " image pull --default"};
   return {Verdict::Fine, "ray",
           fmt::format("{} on Python {} ({})", image->ray, image->python, image->path)};
 }

@@ -1,6 +1,7 @@
 #include "cli/follow.h"
 
 #include "base/excerpt.h"
+#include "cli/job_words.h"
 #include "cli/pod_words.h"
 #include "kube/cache.h"
 
@@ -11,6 +12,7 @@
 #include <set>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace manta::cli {
 namespace {
@@ -90,7 +92,7 @@ struct Follower::Impl {
   OneShot<JobEnd> ended;
   std::string cluster = {};
   std::string last_state = {};
-  std::string last_message = {};
+  std::vector<std::string> messages_said = {};         // of the job itself
   std::map<std::string, std::string> said = {};        // by Pod uid: the last line about it
   std::map<std::string, std::string> hints_said = {};  // to the uid of the Pod that did
   std::set<std::string> events_said = {};
@@ -129,22 +131,25 @@ struct Follower::Impl {
     if (!end.succeeded) {
       end.why = string_at(object, {"status", "reason"});
       if (const auto message = string_at(object, {"status", "message"}); !message.empty())
-        end.why += (end.why.empty() ? "" : ": ") + std::string(message);
+        end.why +=
+            (end.why.empty() ? "" : ": ") + std::string(is_news(message) ? message : kSaidAbove);
       if (end.why.empty()) end.why = state;
     }
     ended.set(std::move(end));
   }
 
-  /// Why it does not run yet. What stands in a Pod's way the Pod says itself.
+  /// True once for each: status and events have the same words, and the end has those of a wait.
+  bool is_news(std::string_view message) {
+    for (const auto& said_before : messages_said)
+      if (said_before.contains(message)) return false;
+    messages_said.emplace_back(message);
+    return true;
+  }
+
   void look_at_message(const Json& object) {
-    const auto message = string_at(object, {"status", "message"});
-    if (message.empty() || message == last_message || message.starts_with("Pod ") ||
-        string_at(object, {"status", "jobStatus"}) == "RUNNING")
-      return;
-    last_message = message;
-    const bool again = string_at(object, {"status", "jobDeploymentStatus"}) == "Retrying";
-    console.say(fmt::format("rayjob/{} {}: {}", job.name, again ? "is tried again" : "waits",
-                            excerpt(message, kLongestLogEnd)));
+    if (const auto wait = job_wait(object); wait && is_news(wait->message))
+      console.say(fmt::format("rayjob/{} {}: {}", job.name, wait->how,
+                              excerpt(wait->message, kLongestLogEnd)));
   }
 
   /// A Pod's trouble; but what to do about an image is said by the first Pod that lacks it only.
@@ -221,7 +226,8 @@ struct Follower::Impl {
           !concerns_us(name, string_at(event->object, {"involvedObject", "uid"})))
         continue;
       const auto line = fmt::format("{}: {}", reason, message);
-      if (events_said.insert(std::string(name) + line).second)
+      if (events_said.insert(std::string(name) + line).second &&
+          (name != job.name || is_news(message)))
         console.warn(fmt::format("{} {}", name, line));
     }
   }

@@ -8,18 +8,16 @@
 #include "kube/api.h"
 
 #include <stop_token>
+#include <string>
 #include <string_view>
 
 namespace manta::cli {
 
 /// For whoever creates one, and for the event.
-inline constexpr std::string_view kCronJobGateOff =
-    "the operator runs without its feature gate RayCronJob, so no RayJob is started; run: manta "
-    "down "
-    "&& manta up --feature-gates RayCronJob=true";
+std::string cron_job_gate_off(std::string_view manta_command);
 
 /// A Warning event RayCronJobGateOff on each RayCronJob that is there or comes, until stopped.
 Task<void> tell_of_the_cron_job_gate(Loop& loop, kube::Api& api, Random& random,
-                                     std::stop_token stop);
+                                     std::string manta_command, std::stop_token stop);
 
 }  // namespace manta::cli

@@ -38,7 +38,10 @@ class GateNotice : public ::testing::Test {
     const auto list = *loop.run(api.list(kube::kEvents, "default"));
     for (const auto& event : array_at(list, {"items"})) {
       EXPECT_EQ(string_at(event, {"type"}), "Warning");
-      EXPECT_TRUE(string_at(event, {"note"}).contains("--feature-gates RayCronJob=true"));
+      EXPECT_TRUE(
+          string_at(event, {"note"})
+              .contains("run: manta --data-dir /d down && manta --data-dir /d up --feature-gates "
+                        "RayCronJob=true"));
       out.push_back(std::string(string_at(event, {"regarding", "name"})) + " " +
                     std::string(string_at(event, {"reason"})));
     }
@@ -54,7 +57,8 @@ class GateNotice : public ::testing::Test {
 
 TEST_F(GateNotice, EachCronJobIsToldOnce) {
   create("there-before");
-  scope.spawn("notice", tell_of_the_cron_job_gate(loop, api, random, scope.stop_token()));
+  scope.spawn("notice", tell_of_the_cron_job_gate(loop, api, random, "manta --data-dir /d",
+                                                  scope.stop_token()));
   loop.run_for(std::chrono::seconds{5});
   EXPECT_EQ(told(), std::vector<std::string>{"there-before RayCronJobGateOff"});
   create("later");

@@ -1,5 +1,7 @@
 #include "cli/paths.h"
 
+#include "base/shell.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -17,23 +19,33 @@ std::optional<std::string> process_environment(std::string_view name) {
   return value;
 }
 
-Result<Paths> find_paths(const std::string& flag, const Environment& environment) {
-  fs::path home = flag;
-  if (home.empty()) {
-    if (const auto own = environment("MANTA_HOME"))
-      home = *own;
-    else if (const auto xdg = environment("XDG_DATA_HOME"))
-      home = fs::path(*xdg) / "manta";
-    else if (const auto user = environment("HOME"))
-      home = fs::path(*user) / ".local" / "share" / "manta";
-    else
-      return failed(ErrorCode::NotFound,
-                    "no place for data: set MANTA_HOME or HOME, or pass --data-dir");
-  }
+namespace {
+
+/// Without the flag; empty when nothing says where.
+fs::path usual_home(const Environment& environment) {
+  if (const auto own = environment("MANTA_HOME")) return *own;
+  if (const auto xdg = environment("XDG_DATA_HOME")) return fs::path(*xdg) / "manta";
+  if (const auto user = environment("HOME")) return fs::path(*user) / ".local" / "share" / "manta";
+  return {};
+}
+
+fs::path whole(const fs::path& path) {
   std::error_code code;
-  Paths paths{.home = fs::absolute(home, code).lexically_normal()};
+  return fs::absolute(path, code).lexically_normal();
+}
+
+}  // namespace
+
+Result<Paths> find_paths(const std::string& flag, const Environment& environment) {
+  const auto usual = usual_home(environment);
+  if (flag.empty() && usual.empty())
+    return failed(ErrorCode::NotFound,
+                  "no place for data: set MANTA_HOME or HOME, or pass --data-dir");
+  Paths paths{.home = whole(flag.empty() ? usual : fs::path(flag))};
   const auto images = environment("MANTA_IMAGES");
-  paths.images = images ? fs::absolute(*images, code).lexically_normal() : paths.home / "images";
+  paths.images = images ? whole(*images) : paths.home / "images";
+  if (usual.empty() || whole(usual) != paths.home)
+    paths.command += " --data-dir " + shell_quote(paths.home.string());
   return paths;
 }
 

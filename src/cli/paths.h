@@ -30,6 +30,8 @@ struct Paths {
   std::filesystem::path pki() const { return home / "pki"; }
   std::filesystem::path node() const { return home / "node"; }
   std::filesystem::path images = {};  // may be shared by several homes
+  /// How to call `manta` so that it finds this place: with --data-dir unless it does so by itself.
+  std::string command = "manta";
 };
 
 /// The flag, else MANTA_HOME, else $XDG_DATA_HOME/manta, else ~/.local/share/manta. Images stand

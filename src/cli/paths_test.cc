@@ -44,6 +44,18 @@ TEST_P(FindPaths, Row) {
 INSTANTIATE_TEST_SUITE_P(, FindPaths, testing::ValuesIn(kCases),
                          [](const auto& row) { return row.param.name; });
 
+TEST(FindPathsCommand, NamesTheDirectoryUnlessItIsFoundByItself) {
+  const auto command = [](const char* flag, Variables variables) {
+    return find_paths(flag, of(std::move(variables)))->command;
+  };
+  EXPECT_EQ(command("", {{"HOME", "/h"}}), "manta");
+  EXPECT_EQ(command("", {{"MANTA_HOME", "/m"}}), "manta");
+  EXPECT_EQ(command("/n", {{"MANTA_HOME", "/m"}}), "manta --data-dir /n");
+  EXPECT_EQ(command("/m", {{"MANTA_HOME", "/m"}}), "manta");
+  EXPECT_EQ(command("/my data", {{"HOME", "/h"}}), "manta --data-dir '/my data'");
+  EXPECT_EQ(command("/d", {}), "manta --data-dir /d");
+}
+
 TEST(FindPathsNowhere, IsAnError) { EXPECT_FALSE(find_paths("", of({}))); }
 
 class Instance : public testing::Test {

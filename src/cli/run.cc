@@ -37,7 +37,7 @@ constexpr int kInterrupted = 130;
 
 /// A Ray to run on, made when this machine has none yet.
 Result<void> ensure_default_image(const Paths& paths, const Console& console) {
-  const local::ImageIndex index(paths.images);
+  const local::ImageIndex index(paths.images, paths.command);
   if (index.default_image()) return {};
   console.say("no Ray is prepared on this machine yet");
   const auto image = local::pull_image(
@@ -64,11 +64,13 @@ struct RunState {
 Task<void> clean_up(RunState& run, std::string cluster) {
   const auto done = co_await take_out(run.loop, run.client.api(), run.applied, std::move(cluster));
   erase_journal(run.paths);
+  if (const auto deleted = deleted_again(run.applied); done && !deleted.empty())
+    run.console.say(deleted);
   if (!done)
     run.console.warn(
-        fmt::format("{}; what is stored of the job stays in {}: manta up and kubectl "
-                    "delete it there, or manta down --purge",
-                    done.error().message, run.paths.home.string()));
+        fmt::format("{0}; what is stored of the job stays in {1}: {2} up and kubectl "
+                    "delete it there, or {2} down --purge",
+                    done.error().message, run.paths.home.string(), run.paths.command));
 }
 
 int exit_code_of(const RunState& run, const JobEnd& end) {
@@ -189,7 +191,9 @@ int run_on_daemon(const Paths& paths, const RunOptions& options, const Console& 
   if (!launched) return give_up(launched.error());
   auto& state = launched->state;
   if (state.control_plane_only) {
-    print_error("the running manta is a control plane only, no Pod would start; manta down first");
+    print_error(
+        fmt::format("the running manta is a control plane only, no Pod would start; {} down first",
+                    paths.command));
     return kFailed;
   }
   if (launched->ours) console.say(fmt::format("manta is up ({})", state.server));

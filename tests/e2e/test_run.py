@@ -51,6 +51,8 @@ def test_failing_script_gives_exit_1_and_its_traceback(manta):
     assert "Traceback (most recent call last)" in done.stdout
     assert "ValueError: this job is meant to fail" in done.stdout
     assert "rayjob/rayjob-failing failed" in done.stderr
+    assert done.stderr.count("ValueError: this job is meant to fail") == 1, done.stderr  # and not as what it waits for
+    assert "deleted again: rayjob/rayjob-failing with its cluster and Pods (--keep" in done.stderr
 
 
 def test_unprepared_image_says_what_to_do(manta, tmp_path):
@@ -219,6 +221,15 @@ def test_mistakes_are_found_before_anything_is_started(manta, tmp_path):
     done = manta("run", missing, check=False)
     assert done.returncode == 1 and "containers" in done.stderr, done.stderr
     assert not (manta.home / "manta.log").exists(), "no daemon was started"
+
+
+def test_a_job_without_an_entrypoint_is_refused_at_once(manta, tmp_path):
+    path = edited(tmp_path, lambda job: job["spec"].pop("entrypoint"))
+    done = manta("run", path, check=False)
+    assert done.returncode == 1
+    place = path.read_text().splitlines()[:int(done.stderr.split("job.yaml:")[1].split(":")[0])][-1]
+    assert place.strip() == "spec:" and "spec.entrypoint: Required value" in done.stderr
+    assert not manta.is_running()
 
 
 def test_file_without_a_ray_job(manta, tmp_path):

@@ -57,6 +57,10 @@ bool version_less(const std::string& a, const std::string& b) {
   }
 }
 
+std::string no_image(const std::string& name, const std::string& command) {
+  return fmt::format("no image \"{}\"; `{} image ls` shows them", name, command);
+}
+
 Error io_error(std::string what, const std::error_code& code) {
   return {.code = ErrorCode::Internal, .message = std::move(what) + ": " + code.message()};
 }
@@ -101,6 +105,10 @@ fs::path ImageIndex::env_folder(const std::string& version, const std::string& p
   return folder_ / "envs" / fmt::format("ray-{}-py{}", version, digits);
 }
 
+fs::path ImageIndex::entry(const std::string& name) const {
+  return folder_ / "entries" / (file_name(name) + ".json");
+}
+
 std::vector<PreparedImage> ImageIndex::list() const {
   std::vector<PreparedImage> images;
   std::error_code code;
@@ -113,23 +121,23 @@ std::vector<PreparedImage> ImageIndex::list() const {
 }
 
 std::optional<PreparedImage> ImageIndex::find(const std::string& name) const {
-  return read_entry(folder_ / "entries" / (file_name(canonical_image_name(name)) + ".json"));
+  return read_entry(entry(canonical_image_name(name)));
 }
 
 Result<void> ImageIndex::put(const PreparedImage& image) const {
   const JsonObject json{{"name", image.name},     {"kind", image.is_venv ? "venv" : "root"},
                         {"path", image.path},     {"ray", image.ray},
                         {"python", image.python}, {"pulled", image.pulled}};
-  return write_file_whole(folder_ / "entries" / (file_name(image.name) + ".json"),
-                          pretty_json(json) + "\n");
+  const auto text = pretty_json(json) + "\n";
+  if (read_file(entry(image.name)) == text) return {};
+  return write_file_whole(entry(image.name), text);
 }
 
 Result<void> ImageIndex::remove(const std::string& name) const {
   const auto image = find(name);
-  if (!image)
-    return failed(ErrorCode::NotFound, "no image \"" + name + "\"; `manta image ls` shows them");
+  if (!image) return failed(ErrorCode::NotFound, no_image(name, command_));
   std::error_code code;
-  fs::remove(folder_ / "entries" / (file_name(image->name) + ".json"), code);
+  fs::remove(entry(image->name), code);
   if (code) return failed(io_error("removing the image's entry", code));
   const bool used = std::ranges::any_of(
       list(), [&](const PreparedImage& other) { return other.path == image->path; });
@@ -143,17 +151,24 @@ std::optional<PreparedImage> ImageIndex::default_image() const {
     chosen->erase(chosen->find_last_not_of(" \n") + 1);
     if (auto image = find(*chosen)) return image;
   }
+  // A second name for the same Ray, or a copy of it, is no reason to change what runs.
+  const auto put_at = [&](const PreparedImage& image) {
+    std::error_code ignored;
+    return fs::last_write_time(entry(image.name), ignored);
+  };
   std::optional<PreparedImage> newest;
-  for (auto& image : list())
-    if (!image.ray.empty() && (!newest || version_less(newest->ray, image.ray)))
-      newest = std::move(image);
+  for (auto& image : list()) {
+    if (image.ray.empty()) continue;
+    if (newest && version_less(image.ray, newest->ray)) continue;
+    if (newest && image.ray == newest->ray && put_at(image) >= put_at(*newest)) continue;
+    newest = std::move(image);
+  }
   return newest;
 }
 
 Result<void> ImageIndex::set_default(const std::string& name) const {
   const auto image = find(name);
-  if (!image)
-    return failed(ErrorCode::NotFound, "no image \"" + name + "\"; `manta image ls` shows them");
+  if (!image) return failed(ErrorCode::NotFound, no_image(name, command_));
   return write_file_whole(folder_ / "default", image->name + "\n");
 }
 

@@ -26,24 +26,32 @@ struct PreparedImage {
 
 class ImageIndex {
  public:
-  explicit ImageIndex(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  /// `command` is how messages call `manta`: "manta --data-dir DIR" when it takes that.
+  explicit ImageIndex(std::filesystem::path folder, std::string command = "manta")
+      : folder_(std::move(folder)), command_(std::move(command)) {}
 
   const std::filesystem::path& folder() const { return folder_; }
+  const std::string& command() const { return command_; }
   std::filesystem::path env_folder(const std::string& version, const std::string& python) const;
 
   /// By name order. Entries that cannot be read, or whose folder is gone, are left out.
   std::vector<PreparedImage> list() const;
   std::optional<PreparedImage> find(const std::string& name) const;
+  /// An entry that says the same already is left alone, and so keeps its age.
   Result<void> put(const PreparedImage& image) const;
   /// Removes the entry, and the folder when it was pulled and no other entry uses it.
   Result<void> remove(const std::string& name) const;
 
-  /// The chosen default; else the newest pulled Ray; else nothing.
+  /// The chosen default; else the newest Ray, of several names for it the first that was put; else
+  /// nothing.
   std::optional<PreparedImage> default_image() const;
   Result<void> set_default(const std::string& name) const;
 
  private:
+  std::filesystem::path entry(const std::string& name) const;
+
   std::filesystem::path folder_;
+  std::string command_;
 };
 
 /// Writes a file whole: into a temporary one beside it, then renamed.

@@ -63,8 +63,8 @@ Result<ImageRoot> PreparedImages::resolve(const std::string& name) {
   if (!ray)
     return failed(ErrorCode::NotFound,
                   fmt::format("image \"{0}\" is not prepared on this machine; give it a folder: "
-                              "manta image add {0} --root DIR | --venv DIR",
-                              name));
+                              "{1} image add {0} --root DIR | --venv DIR",
+                              name, index_.command()));
   if (const auto found = find_ray(index_, *ray)) {
     auto root = to_root(*found);
     if (const auto missing = what_is_left_out(*ray); !missing.empty())
@@ -76,12 +76,12 @@ Result<ImageRoot> PreparedImages::resolve(const std::string& name) {
   if (!fallback)
     return failed(ErrorCode::NotFound,
                   fmt::format("image \"{}\" is not prepared, and neither is any other Ray; run: "
-                              "manta image pull --default",
-                              name));
+                              "{} image pull --default",
+                              name, index_.command()));
   auto root = to_root(*fallback);
   root.notice = fmt::format(
-      "image \"{0}\" is not prepared, {1} is used instead; for this one run: manta image pull {2}",
-      name, describe(*fallback), canonical);
+      "image \"{0}\" is not prepared, {1} is used instead; for this one run: {3} image pull {2}",
+      name, describe(*fallback), canonical, index_.command());
   if (const auto missing = what_is_left_out(*ray); !missing.empty())
     root.notice += ", without " + missing;
   return root;

@@ -101,6 +101,31 @@ TEST_F(Images, ChosenDefaultWins) {
   EXPECT_FALSE(index().set_default("nothing"));
 }
 
+TEST_F(Images, ASecondNameForTheSameRayDoesNotMoveTheDefault) {
+  prepare("2.60.0", "3.11");
+  const auto entry = folder_ / "entries" / "rayproject%2Fray%3A2.60.0-py311.json";
+  ASSERT_TRUE(fs::exists(entry));
+  fs::last_write_time(entry, fs::last_write_time(entry) - std::chrono::hours{1});
+  auto second = *index().find("rayproject/ray:2.60.0-py311");
+  second.name = "a/name:1";  // the first by name order
+  second.pulled = false;
+  ASSERT_TRUE(index().put(second));
+  EXPECT_EQ(index().default_image()->name, "rayproject/ray:2.60.0-py311");
+  prepare("2.60.0", "3.11");  // once more changes nothing
+  EXPECT_EQ(index().default_image()->name, "rayproject/ray:2.60.0-py311");
+  prepare("2.61.0", "3.11");
+  EXPECT_EQ(index().default_image()->name, "rayproject/ray:2.61.0-py311");
+}
+
+TEST_F(Images, MessagesCallTheCommandAsTheUserDid) {
+  PreparedImages images(ImageIndex(folder_, "manta --data-dir /d"));
+  EXPECT_TRUE(images.resolve("rayproject/ray:2.60.0")
+                  .error()
+                  .message.contains("run: manta --data-dir /d image pull --default"));
+  EXPECT_TRUE(images.resolve("other:1").error().message.contains(
+      ": manta --data-dir /d image add other:1 --root DIR | --venv DIR"));
+}
+
 TEST_F(Images, GpuImageRunsWithANotice) {
   prepare("2.60.0", "3.11");
   EXPECT_NE(resolve("rayproject/ray:2.60.0-gpu")->notice.find("without its gpu libraries"),
