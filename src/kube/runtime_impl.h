@@ -35,6 +35,7 @@ struct Runtime::Impl {
 
     ObjectRef self = {};          // as last seen, for its events
     std::int64_t generation = 0;  // that the last plan was made for
+    bool there = false;           // whether there was an object then
     bool going = false;           // and whether it was being deleted
     Lanes lanes = {};
     RepeatGuard guard = {};

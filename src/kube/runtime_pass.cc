@@ -103,7 +103,9 @@ Task<void> Runtime::Impl::work(ObjectPtr object) {
 
 std::optional<Plan> Runtime::Impl::plan(Object& object) {
   const ControllerSpec& spec = object.controller->spec;
-  if (const auto meta = caches.meta(spec.primary, object.key)) {
+  const auto meta = caches.meta(spec.primary, object.key);
+  object.there = meta != nullptr;
+  if (meta) {
     object.self = {spec.primary, object.key, meta->uid, std::to_string(meta->resource_version)};
     // The user changed what they want: what failed before may well succeed now.
     if (meta->generation != object.generation) {
@@ -125,7 +127,7 @@ std::optional<Plan> Runtime::Impl::plan(Object& object) {
 
 bool Runtime::Impl::is_outdated(const Object& object) const {
   const auto meta = caches.meta(object.controller->spec.primary, object.key);
-  if (!meta) return !object.self.uid.empty();
+  if (!meta || !object.there) return object.there != (meta != nullptr);
   return meta->uid != object.self.uid || meta->generation != object.generation ||
          meta->deleting.has_value() != object.going;
 }

@@ -148,6 +148,23 @@ TEST_F(RuntimeWorld, APlanIsGivenUpOnceItsObjectIsWantedOtherwise) {
   EXPECT_EQ(api.count(Verb::Create, kPods), made);
 }
 
+// Some planners clean up after what is gone.
+TEST_F(RuntimeWorld, WhatIsPlannedForAnObjectThatIsGoneIsCarriedOut) {
+  make_widget("w", 2);
+  start();
+  ASSERT_TRUE(run_until([&] { return ready("w") == 2; }));
+  plan = [&](const ObjectKey& key, const PlanContext& context) -> std::optional<Plan> {
+    if (widgets.get(key)) return plan_widget(key, context);
+    Plan made;
+    for (const auto& pod : api.objects(kPods))
+      made.stage().push_back({.kind = WriteKind::Delete, .resource = kPods, .key = key_of(pod)});
+    return plans[key.name] < 100 ? std::optional(made) : std::nullopt;
+  };
+  api.delete_now(kWidgets, {"n", "w"});
+  loop.run_for(minutes{1});
+  EXPECT_TRUE(api.objects(kPods).empty());
+}
+
 TEST_F(RuntimeWorld, AClockThatIsPutBackHoldsUpNothing) {
   make_widget("w", 1);
   bool refuse = true;
