@@ -106,3 +106,10 @@ def test_a_tag_that_cannot_be_pulled_is_explained(tag, says, tmp_path):
     assert done.returncode == 1
     assert says in done.stderr and "manta image ls" in done.stderr, done.stderr
     assert "unsatisfiable" not in done.stderr
+
+
+def test_a_venv_without_ray_is_taken_with_a_warning(tmp_path):
+    run("python3", "-m", "venv", "--without-pip", tmp_path / "venv")
+    done = subprocess.run([BIN, "--data-dir", tmp_path, "image", "add", "mine:1", "--venv", tmp_path / "venv"],
+                          env={**os.environ, "MANTA_IMAGES": str(tmp_path / "images")}, capture_output=True, text=True)
+    assert done.returncode == 0 and f"{tmp_path}/venv holds no Ray" in done.stderr, done.stderr
