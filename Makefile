@@ -32,7 +32,7 @@ crds: build ## regenerate deploy/crd from the types, and what is made of it
 	@$(BUILD)/bin/crdgen deploy/crd && tools/gen_deploy.py
 
 fmt:       ## format every source
-	@git ls-files '*.cc' '*.h' | xargs clang-format-19 -i
+	@git ls-files --cached --others --exclude-standard '*.cc' '*.h' | xargs clang-format-19 -i
 
 lint:      ## formatting, house rules, clang-tidy (LINT_ALL=1: every file, else those changed since main's parent)
 	@tools/lint.sh

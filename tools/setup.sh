@@ -10,7 +10,7 @@ packages=(
   libboost1.81-dev libboost-json1.81-dev libfmt-dev libyaml-cpp-dev libcli11-dev libsqlite3-dev
   libssl-dev libnghttp2-dev libre2-dev zlib1g-dev libgtest-dev libbenchmark-dev
   iproute2 openssl curl wget procps python3 python3-venv python3-pip ca-certificates
-  nftables slirp4netns redis-server
+  nftables slirp4netns redis-tools
   buildah runc
 )
 
@@ -44,6 +44,14 @@ build_kubectl() { # version folder
         -o kubectl k8s.io/kubernetes/cmd/kubectl
   ) >"$work/log" 2>&1 && mkdir -p "$folder" && mv "$work/kubectl" "$folder/kubectl" || { tail -n 3 "$work/log" >&2; rm -rf "$work"; return 1; }
   rm -rf "$work"
+}
+
+# Debian's redis-tools holds the server, which looks at the name that it is called by. Package redis-server is only a
+# link and a daemon on 6379, which is also where `ray start --head` listens: that link is made here, without the daemon.
+link_redis() {
+  command -v redis-server >/dev/null && return
+  say "linking /usr/local/bin/redis-server to the server in redis-tools"
+  as_root ln -sf /usr/bin/redis-check-rdb /usr/local/bin/redis-server
 }
 
 # kubectl is the client that users bring. Debian's is years old, so it is built where Go stands that can; else
@@ -92,6 +100,7 @@ install_python_tools() {
 
 install_packages
 [ "${1:-}" != build ] || exit 0
+link_redis
 install_kubectl
 install_helm
 install_prometheus

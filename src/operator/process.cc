@@ -103,6 +103,7 @@ Started<> prepare(Options& options) {
 int run(AsioLoop& loop, Assignment assignment) {
   const auto source = kube::ConfigSource::of_process(assignment.options.kubeconfig);
   log::info("Setup manager", {{"logger", "setup"}});
+  log::info("This is Manta", {{"logger", "setup"}, {"version", std::string(operator_version())}});
   auto config = kube::load_client_config(source);
   if (!config)
     return fail({"unable to get kubeconfig", config.error()}, "controller-runtime.client.config");

@@ -122,6 +122,11 @@ def test_helm_warns_of_an_image_that_is_not_ours(installed, image, warned):
     assert ("WARNING" in shown) == warned
 
 
+def test_helm_says_whose_api_server_it_installs(installed):
+    shown = installed("install", "notes", DEPLOY / "helm/kuberay-apiserver", "--dry-run=server").stdout
+    assert "KubeRay's image" in shown.split("\nNOTES:\n")[1]
+
+
 @pytest.mark.parametrize("chart", VALUES)
 def test_install_upgrade_roll_back_uninstall(cluster, installed, chart):
     render = functools.partial(helm_template, chart, release="r")
