@@ -155,8 +155,9 @@ Result<Python> choose_python(const std::string& wanted, const std::string& uv) {
 
 Result<void> make_environment(const fs::path& folder, const Python& python, const std::string& uv) {
   const auto outcome =
-      uv.empty() ? run({python.program, "-m", "venv", folder.string()}, false)
-                 : run({uv, "venv", "-q", "--seed", "--python", python.program, folder.string()}, false);
+      uv.empty()
+          ? run({python.program, "-m", "venv", folder.string()}, false)
+          : run({uv, "venv", "-q", "--seed", "--python", python.program, folder.string()}, false);
   if (outcome.status == 0) return {};
   auto error = tool_error("making a Python environment", outcome);
   if (uv.empty() && outcome.output.contains("ensurepip"))
@@ -241,8 +242,8 @@ Result<PreparedImage> pull_image(const ImageIndex& index, const std::string& nam
   if (!wanted)
     return failed(ErrorCode::Invalid,
                   fmt::format("cannot pull \"{0}\": only rayproject/ray images can be prepared by "
-                              "themselves; for others: manta image add {0} --root DIR | --venv DIR",
-                              name));
+                              "themselves; for others: {1} image add {0} --root DIR | --venv DIR",
+                              name, index.command()));
   if (wanted->version == "latest") wanted->version = kDefaultRay;
   if (!wanted->is_release())
     return failed(ErrorCode::Invalid,
