@@ -99,10 +99,7 @@ bool plan_suspension(Draft& draft) {
     return true;
   }
   if (is_marked(draft.status, kSuspended)) {
-    if (draft.spec().suspend) {
-      delete_all(draft);  // what was not seen in time
-      return true;
-    }
+    if (draft.spec().suspend) return true;
     resume(draft);
     return false;
   }
