@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMaxAnswer = 1u << 20;  // SEC-07
 // Thousands of replicas, each with half a kilobyte.
 constexpr std::size_t kMaxServeDetails = 16u << 20;
-constexpr std::size_t kMaxQuoted = 512;       // of a body, in an error
+constexpr std::size_t kMaxQuoted = 512;  // of a body, in an error
 constexpr std::chrono::seconds kDirectTimeout{2};
 constexpr std::chrono::seconds kProxyTimeout{10};
 constexpr std::chrono::seconds kLogTimeout{10};
