@@ -1,5 +1,6 @@
 // What others send to the API server: HTTP requests, however the network cuts them.
 #include "base/virtual_loop.h"
+#include "fuzz/cuts.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/pieces.h"
 #include "local/apiserver/http_request.h"
@@ -46,14 +47,6 @@ static std::string read_all(std::string_view bytes, std::function<std::size_t()>
   }
 }
 
-static void check_cuts(std::string_view bytes, Input& in) {
-  const auto whole = read_all(bytes, [&] { return bytes.size(); });
-  const auto single = read_all(bytes, [] { return std::size_t{1}; });
-  const auto some = read_all(bytes, [&] { return in.number<std::size_t>(1, 40); });
-  FUZZ_CHECK(single == whole, bytes, single, whole);
-  FUZZ_CHECK(some == whole, bytes, some, whole);
-}
-
 // A well-formed request arrives whole, and not a byte of the next.
 static void check_well_formed(Input& in) {
   const auto body = in.bytes(90);
@@ -89,7 +82,7 @@ static void check_well_formed(Input& in) {
 
 FUZZ(data) {
   Input in(data);
-  check_cuts(data, in);
+  check_cuts(data, in, read_all);
 
   Input choices(data);
   check_well_formed(choices);
@@ -116,7 +109,7 @@ FUZZ(data) {
                                          "400000",
                                          "Content-Length: 99999999999999999999"})) +
              std::string(choices.one_of({"\r\n", "\r\n", "\r\n", "\n", "\r"}));
-  check_cuts(lines, choices);
+  check_cuts(lines, choices, read_all);
 
   // What the rest of a request says.
   HttpRequest request{

@@ -1,4 +1,5 @@
 // What others send to the operator's servers: HTTP requests, and reviews of the API server's.
+#include "fuzz/cuts.h"
 #include "fuzz/fuzz.h"
 #include "operator/http/http_request.h"
 #include "operator/metrics/page.h"
@@ -9,8 +10,7 @@ using namespace manta::fuzz;
 using namespace manta::operator_;
 
 // Every request in the bytes, then how it ended.
-template <class Piece>
-static std::string read_all(std::string_view bytes, Piece piece) {
+static std::string read_all(std::string_view bytes, const PieceSize& piece) {
   RequestReader reader({.head = 300, .body = 100});
   std::string out;
   std::size_t used = 0;
@@ -34,14 +34,6 @@ static std::string read_all(std::string_view bytes, Piece piece) {
     reader.feed(bytes.substr(used, size));
     used += size;
   }
-}
-
-static void check_cuts(std::string_view bytes, Input& in) {
-  const auto whole = read_all(bytes, [&] { return bytes.size(); });
-  const auto single = read_all(bytes, [] { return std::size_t{1}; });
-  const auto some = read_all(bytes, [&] { return in.number<std::size_t>(1, 40); });
-  FUZZ_CHECK(single == whole, bytes, single, whole);
-  FUZZ_CHECK(some == whole, bytes, some, whole);
 }
 
 // A well-formed request arrives whole, and not a byte of the next.
@@ -73,7 +65,7 @@ static void check_review(std::string_view path, std::string_view body) {
 
 FUZZ(data) {
   Input in(data);
-  check_cuts(data, in);
+  check_cuts(data, in, read_all);
   for (const auto& path : admission_paths()) check_review(path, data);
 
   Input choices(data);
@@ -85,7 +77,7 @@ FUZZ(data) {
                   "Content-Length: 5", "Transfer-Encoding: chunked", "Connection: close", "A: b",
                   "a : b", " folded", "abc", "Content-Length: 99999999999999999999"})) +
              std::string(choices.one_of({"\r\n", "\r\n", "\n", "\r"}));
-  check_cuts(lines, choices);
+  check_cuts(lines, choices, read_all);
 
   JsonObject object{{"apiVersion", "ray.io/v1"},
                     {"metadata", JsonObject{{"name", choices.text()}, {"namespace", "n"}}},
