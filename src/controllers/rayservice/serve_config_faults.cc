@@ -69,10 +69,10 @@ void check_application(const JsonObject& application, const std::string& place, 
     faults.add(place + ".import_path", *path, "a text like module:app");
   check_text(application, place, "name", faults);
   check_text(application, place, "route_prefix", faults);
-  if (const auto route = string_at(application, {"route_prefix"});
-      !route.empty() && !route.starts_with('/'))
-    faults.add(place + ".route_prefix", application.at("route_prefix"),
-               "a path that begins with /");
+  if (const Json* route = given(application, "route_prefix");
+      route != nullptr && route->is_string() && !route->get_string().empty() &&
+      !route->get_string().starts_with('/'))
+    faults.add(place + ".route_prefix", *route, "a path that begins with /");
   if (const Json* env = given(application, "runtime_env"); env != nullptr && !env->is_object())
     faults.add(place + ".runtime_env", *env, "a mapping");
   check_deployments(application, place, faults);
