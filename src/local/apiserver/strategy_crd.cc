@@ -144,18 +144,19 @@ void validate_crd_update(const Json& crd, const Json& old, FieldErrors& errors) 
     if (string_at(crd, {"spec", "names", field}) != string_at(old, {"spec", "names", field}))
       errors.invalid(fmt::format("spec.names.{}", field),
                      Json(string_at(crd, {"spec", "names", field})), "field is immutable");
-  for (const auto& stored : array_at(crd, {"status", "storedVersions"}))
-    if (std::ranges::none_of(array_at(crd, {"spec", "versions"}), [&](const Json& version) {
-          return Json(string_at(version, {"name"})) == stored;
-        }))
-      errors.invalid(
-          "status.storedVersions[0]", stored,
-          fmt::format("missing from spec.versions; {} was previously a storage version, and must "
-                      "remain in spec.versions until a storage migration ensures no data remains "
-                      "persisted in {} and removes {} from status.storedVersions",
-                      string_at(Json(JsonObject{{"v", stored}}), {"v"}),
-                      string_at(Json(JsonObject{{"v", stored}}), {"v"}),
-                      string_at(Json(JsonObject{{"v", stored}}), {"v"})));
+  for (const auto& stored : array_at(crd, {"status", "storedVersions"})) {
+    const auto is_stored = [&](const Json& version) {
+      return Json(string_at(version, {"name"})) == stored;
+    };
+    if (std::ranges::any_of(array_at(crd, {"spec", "versions"}), is_stored)) continue;
+    const auto name = stored.is_string() ? std::string(stored.get_string()) : dump_json(stored);
+    errors.invalid(
+        "status.storedVersions[0]", stored,
+        fmt::format("missing from spec.versions; {0} was previously a storage version, and must "
+                    "remain in spec.versions until a storage migration ensures no data remains "
+                    "persisted in {0} and removes {0} from status.storedVersions",
+                    name));
+  }
 }
 
 }  // namespace manta::local
