@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 packages=(
   clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev mold ccache ninja-build cmake git make
   libboost1.81-dev libboost-json1.81-dev libfmt-dev libyaml-cpp-dev libcli11-dev libsqlite3-dev
-  libssl-dev libnghttp2-dev libre2-dev zlib1g-dev libgtest-dev libbenchmark-dev
+  libssl-dev libnghttp2-dev libre2-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev
   iproute2 openssl curl wget procps python3 python3-venv python3-pip ca-certificates
   nftables slirp4netns redis-tools
   buildah runc
