@@ -28,8 +28,8 @@ struct CacheScope {
   std::string namespace_ = {};  // empty: all
   std::string label_selector = {};
   std::string field_selector = {};
-  /// While the server does not serve the resource, or not to us, the cache counts as synced and
-  /// empty: nobody waits for it.
+  /// While the server does not serve the resource, or refuses it to us time and again, the cache
+  /// counts as synced and empty: nobody waits for it.
   bool may_be_missing = false;
   /// Followed by whoever needs it, when he does: CacheSet::synced() does not wait for it.
   bool on_demand = false;

@@ -17,6 +17,9 @@ constexpr Duration kLongestUnreachable = std::chrono::seconds{3};
 constexpr std::int64_t kPage = 100;
 // A store that compacts faster than we page is listed in one piece.
 constexpr int kExpiredPagings = 2;
+// A server that has just started may refuse anybody until it knows the roles. To believe it at once
+// is to take what is there for gone.
+constexpr int kRefusalsBelieved = 3;
 
 double fraction(Random& random) { return static_cast<double>(random.next() >> 11) * 0x1p-53; }
 
@@ -69,9 +72,10 @@ class Reflector {
   }
 
  private:
-  bool is_missing(const Error& error) const {
-    return cache_.scope().may_be_missing && !cache_.synced() &&
-           (error.code == ErrorCode::NotFound || error.code == ErrorCode::Forbidden);
+  bool is_missing(const Error& error) {
+    if (!cache_.scope().may_be_missing || cache_.synced()) return false;
+    if (error.code == ErrorCode::Forbidden) return ++refusals_ >= kRefusalsBelieved;
+    return error.code == ErrorCode::NotFound;
   }
 
   /// Pages until the end; sets revision_. Expired in the middle starts over.
@@ -184,6 +188,7 @@ class Reflector {
   std::stop_token stop_;
   std::string revision_ = {};
   std::string last_error_ = {};
+  int refusals_ = 0;
 };
 
 }  // namespace

@@ -149,6 +149,41 @@ TEST_F(Reflect, BacksOffWhileTheServerRefuses) {
   EXPECT_TRUE(pods.synced());
 }
 
+class ReflectPerhaps : public Reflect {
+ protected:
+  void start() { scope.spawn("pods", reflect(loop, api, perhaps, random, scope.stop_token())); }
+  void answer(int times, ErrorCode code) {
+    api.fault = [times, code](const Request&) mutable {
+      return times-- > 0 ? MemoryFault{.before = failed(code, "no").error()} : MemoryFault{};
+    };
+  }
+  Cache<View> perhaps{kPods, project, {.may_be_missing = true}};
+};
+
+TEST_F(ReflectPerhaps, WhatTheServerDoesNotServeKeepsNobodyWaiting) {
+  answer(1000, ErrorCode::NotFound);
+  start();
+  loop.run_for(milliseconds{500});
+  EXPECT_TRUE(perhaps.synced());
+}
+
+TEST_F(ReflectPerhaps, ARefusalOrTwoIsNotBelieved) {
+  make("a");
+  answer(2, ErrorCode::Forbidden);
+  bool had = false;
+  perhaps.when_synced([&] { had = perhaps.get({"n", "a"}) != nullptr; });
+  start();
+  loop.run_for(seconds{10});
+  EXPECT_TRUE(had);
+}
+
+TEST_F(ReflectPerhaps, WhatIsRefusedAgainAndAgainKeepsNobodyWaiting) {
+  answer(1000, ErrorCode::Forbidden);
+  start();
+  loop.run_for(seconds{5});
+  EXPECT_TRUE(perhaps.synced());
+}
+
 TEST_F(Reflect, AnOldListDoesNotUndoOurOwnWrites) {
   make("a");
   api.latency = [](const Request& request) {
