@@ -6,9 +6,28 @@
 
 namespace manta {
 
-using Path = std::initializer_list<std::string_view>;
+namespace {
 
-const Json* find(const JsonObject& object, Path path) {
+std::string_view text_of(const Json* value, std::string_view fallback) {
+  const auto* text = value ? value->if_string() : nullptr;
+  return text ? std::string_view(text->data(), text->size()) : fallback;
+}
+
+const JsonObject& object_of(const Json* value) {
+  static const JsonObject kEmpty;
+  const auto* object = value ? value->if_object() : nullptr;
+  return object ? *object : kEmpty;
+}
+
+const JsonArray& array_of(const Json* value) {
+  static const JsonArray kEmpty;
+  const auto* array = value ? value->if_array() : nullptr;
+  return array ? *array : kEmpty;
+}
+
+}  // namespace
+
+const Json* find(const JsonObject& object, JsonPath path) {
   const JsonObject* at = &object;
   const Json* found = nullptr;
   for (const auto step : path) {
@@ -20,19 +39,20 @@ const Json* find(const JsonObject& object, Path path) {
   return found;
 }
 
-const Json* find(const Json& value, Path path) {
+const Json* find(const Json& value, JsonPath path) {
   if (path.size() == 0) return &value;
   const auto* object = value.if_object();
   return object ? find(*object, path) : nullptr;
 }
 
-std::string_view string_at(const Json& value, Path path, std::string_view fallback) {
-  const Json* found = find(value, path);
-  const auto* text = found ? found->if_string() : nullptr;
-  return text ? std::string_view(text->data(), text->size()) : fallback;
+std::string_view string_at(const Json& value, JsonPath path, std::string_view fallback) {
+  return text_of(find(value, path), fallback);
+}
+std::string_view string_at(const JsonObject& object, JsonPath path, std::string_view fallback) {
+  return text_of(find(object, path), fallback);
 }
 
-std::int64_t int_at(const Json& value, Path path, std::int64_t fallback) {
+std::int64_t int_at(const Json& value, JsonPath path, std::int64_t fallback) {
   const Json* found = find(value, path);
   if (!found) return fallback;
   if (const auto* i = found->if_int64()) return *i;
@@ -43,27 +63,25 @@ std::int64_t int_at(const Json& value, Path path, std::int64_t fallback) {
   return fallback;
 }
 
-bool bool_at(const Json& value, Path path, bool fallback) {
+bool bool_at(const Json& value, JsonPath path, bool fallback) {
   const Json* found = find(value, path);
   const auto* b = found ? found->if_bool() : nullptr;
   return b ? *b : fallback;
 }
 
-const JsonObject& object_at(const Json& value, Path path) {
-  static const JsonObject kEmpty;
-  const Json* found = find(value, path);
-  const auto* object = found ? found->if_object() : nullptr;
-  return object ? *object : kEmpty;
+const JsonObject& object_at(const Json& value, JsonPath path) {
+  return object_of(find(value, path));
+}
+const JsonObject& object_at(const JsonObject& object, JsonPath path) {
+  return object_of(find(object, path));
 }
 
-const JsonArray& array_at(const Json& value, Path path) {
-  static const JsonArray kEmpty;
-  const Json* found = find(value, path);
-  const auto* array = found ? found->if_array() : nullptr;
-  return array ? *array : kEmpty;
+const JsonArray& array_at(const Json& value, JsonPath path) { return array_of(find(value, path)); }
+const JsonArray& array_at(const JsonObject& object, JsonPath path) {
+  return array_of(find(object, path));
 }
 
-Json& ensure(Json& value, Path path) {
+Json& ensure(Json& value, JsonPath path) {
   Json* at = &value;
   for (const auto step : path) {
     if (!at->is_object()) *at = JsonObject();

@@ -35,24 +35,29 @@ std::string pretty_json(const Json& value);
 /// Compact with object keys sorted bytewise at every level: equal documents give equal text.
 std::string canonical_json(const Json& value);
 
+// What is read is part of the document: the compiler refuses what would outlive a temporary one.
+using JsonPath = std::initializer_list<std::string_view>;
+
 /// The value at a path of object keys, or null when a step is missing or no object.
 ///   find(pod, {"spec", "nodeName"})
-const Json* find(const Json& value, std::initializer_list<std::string_view> path);
-const Json* find(const JsonObject& object, std::initializer_list<std::string_view> path);
+const Json* find(const Json& value [[clang::lifetimebound]], JsonPath path);
+const Json* find(const JsonObject& object [[clang::lifetimebound]], JsonPath path);
 
 /// Typed reads; absent or of another type gives the fallback.
-std::string_view string_at(const Json& value, std::initializer_list<std::string_view> path,
+std::string_view string_at(const Json& value [[clang::lifetimebound]], JsonPath path,
                            std::string_view fallback = {});
-std::int64_t int_at(const Json& value, std::initializer_list<std::string_view> path,
-                    std::int64_t fallback = 0);
-bool bool_at(const Json& value, std::initializer_list<std::string_view> path,
-             bool fallback = false);
+std::string_view string_at(const JsonObject& object [[clang::lifetimebound]], JsonPath path,
+                           std::string_view fallback = {});
+std::int64_t int_at(const Json& value, JsonPath path, std::int64_t fallback = 0);
+bool bool_at(const Json& value, JsonPath path, bool fallback = false);
 /// Empty object / array (static storage) when absent.
-const JsonObject& object_at(const Json& value, std::initializer_list<std::string_view> path);
-const JsonArray& array_at(const Json& value, std::initializer_list<std::string_view> path);
+const JsonObject& object_at(const Json& value [[clang::lifetimebound]], JsonPath path);
+const JsonObject& object_at(const JsonObject& object [[clang::lifetimebound]], JsonPath path);
+const JsonArray& array_at(const Json& value [[clang::lifetimebound]], JsonPath path);
+const JsonArray& array_at(const JsonObject& object [[clang::lifetimebound]], JsonPath path);
 
 /// The value at a path, made on the way as objects where missing (a non-object step is replaced).
-Json& ensure(Json& value, std::initializer_list<std::string_view> path);
+Json& ensure(Json& value, JsonPath path);
 
 /// RFC 7386.
 void merge_patch(Json& target, const Json& patch);

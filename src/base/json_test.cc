@@ -72,6 +72,15 @@ TEST(JsonParse, ErrorsNameThePlace) {
   EXPECT_FALSE(parse_json(std::string(129, '[') + std::string(129, ']')));
 }
 
+// A copy would be gone before what is read is used.
+TEST(JsonFind, AnObjectIsReadWhereItStands) {
+  const auto doc = json(R"({"a":{"s":"x","l":[1]}})");
+  const JsonObject& object = doc.get_object();
+  EXPECT_EQ(string_at(object, {"a", "s"}).data(), find(doc, {"a", "s"})->get_string().data());
+  EXPECT_EQ(&object_at(object, {"a"}), find(doc, {"a"})->if_object());
+  EXPECT_EQ(&array_at(object, {"a", "l"}), find(doc, {"a", "l"})->if_array());
+}
+
 TEST(JsonFind, WrongTypesReadAsAbsent) {
   const auto doc = json(R"({"a":{"s":"x","i":3,"f":4.0,"b":true,"l":[1]},"n":null})");
   EXPECT_EQ(string_at(doc, {"a", "s"}), "x");
