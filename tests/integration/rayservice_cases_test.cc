@@ -220,10 +220,7 @@ TEST(RayServiceCase, RS_12_ARollbackEndsWhileThePendingHeadCrashes) {
   ServiceWorld world;
   world.serve_gateway_api().deploy(kIncrementalService);
   const auto old = world.active();
-  world.set_image("two").run_until({"traffic has begun to move", [&](const World&) {
-                                      const auto weights = world.weights();
-                                      return weights.size() == 2 && weights.at(old) < 100;
-                                    }});
+  world.begin_upgrade("two");
   const auto next = world.pending();
   world.kubelet().hold({{"ray.io/cluster", next}});
   world.kubelet().fail(world.head(next));
@@ -238,10 +235,7 @@ TEST(RayServiceCase, RS_12_TheActiveClusterIsDeletedDuringARollback) {
   ServiceWorld world;
   world.serve_gateway_api().deploy(kIncrementalService);
   const auto old = world.active();
-  world.set_image("two").run_until({"traffic has begun to move", [&](const World&) {
-                                      const auto weights = world.weights();
-                                      return weights.size() == 2 && weights.at(old) < 100;
-                                    }});
+  world.begin_upgrade("two");
   world.set_gateway(false).set_image("one").run_until(
       has_condition("s", "RollbackInProgress", "True DesiredClusterSpecChanged"));
   world.remove("RayCluster", old).run_until(active_is_not(world, old));
@@ -255,10 +249,7 @@ TEST(RayServiceCase, RS_12_AThirdSpecInTheMiddleIsReachedInTheEnd) {
   ServiceWorld world;
   world.serve_gateway_api().deploy(kIncrementalService);
   const auto old = world.active();
-  world.set_image("two").run_until({"traffic has begun to move", [&](const World&) {
-                                      const auto weights = world.weights();
-                                      return weights.size() == 2 && weights.at(old) < 100;
-                                    }});
+  world.begin_upgrade("two");
   world.set_image("three").run_until(active_is_not(world, old)).run_until(upgraded("s"));
   world.pass(70s).settle();
   EXPECT_THAT(dump_json(world.get("RayCluster", world.active())), HasSubstr("\"three\""));
@@ -569,10 +560,7 @@ TEST(RayServiceCase, SEEN_31_TheActiveClusterIsLostInMidUpgrade) {
   ServiceWorld world;
   world.serve_gateway_api().deploy(kIncrementalService);
   const auto old = world.active();
-  world.set_image("two").run_until({"traffic has begun to move", [&](const World&) {
-                                      const auto weights = world.weights();
-                                      return weights.size() == 2 && weights.at(old) < 100;
-                                    }});
+  world.begin_upgrade("two");
   const auto next = world.pending();
   world.remove("RayCluster", old).run_until(active_is_not(world, old));
   EXPECT_EQ(world.active(), next);

@@ -40,10 +40,7 @@ TEST(RayServiceStrategy, OutOfStepsInMidUpgradeTheRouteLeavesTheOldCluster) {
   ServiceWorld world;
   world.serve_gateway_api().deploy(kIncrementalService);
   const auto old = world.active();
-  world.set_image("two").run_until({"traffic has begun to move", [&](const World&) {
-                                      const auto weights = world.weights();
-                                      return weights.size() == 2 && weights.at(old) < 100;
-                                    }});
+  world.begin_upgrade("two");
   set_strategy(world, "None");
   world.run_until(active_is_not(world, old)).pass(90s).settle();
   expect_the_route_leads_to_the_serve_service(world);

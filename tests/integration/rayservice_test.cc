@@ -239,10 +239,7 @@ TEST(RayServiceStory, AClusterThatIsTakenBackGetsNoConfigThatCameWithTheEdit) {
   world.serve_gateway_api();
   world.deploy(kIncrementalService);
   const auto old = world.active();
-  world.set_image("two").run_until({"traffic has begun to move", [&](const World&) {
-                                      const auto weights = world.weights();
-                                      return weights.size() == 2 && weights.at(old) < 100;
-                                    }});
+  world.begin_upgrade("two");
   const auto dropped = world.pending();
   world.patch("RayService", "s", R"({spec: {
     serveConfigV2: "applications: [{name: a, import_path: 'm:new', route_prefix: /}]",

@@ -193,6 +193,14 @@ ServiceWorld& ServiceWorld::set_image(std::string_view image) {
   return *this;
 }
 
+ServiceWorld& ServiceWorld::begin_upgrade(std::string_view image) {
+  set_image(image).run_until({"traffic has begun to move", [this, old = active()](const World&) {
+                                const auto now = weights();
+                                return now.size() == 2 && now.at(old) < 100;
+                              }});
+  return *this;
+}
+
 ServiceWorld& ServiceWorld::set_config(std::string_view yaml) {
   merge("RayService", "s", JsonObject{{"spec", {{"serveConfigV2", yaml}}}});
   return *this;

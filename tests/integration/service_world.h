@@ -33,6 +33,8 @@ class ServiceWorld : public World {
   /// Another spec for the cluster: a new image of the head.
   ServiceWorld& set_image(std::string_view image);
   ServiceWorld& set_config(std::string_view yaml);
+  /// Upgrades in steps to that image, as far as the cluster that served has lost some traffic.
+  ServiceWorld& begin_upgrade(std::string_view image);
 
   const Json& service() const { return get("RayService", "s"); }
   std::string active() const;
