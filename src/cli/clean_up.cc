@@ -1,11 +1,11 @@
 #include "cli/clean_up.h"
 
 #include "base/async.h"
+#include "base/text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 namespace manta::cli {
@@ -90,9 +90,7 @@ std::string deleted_again(const std::vector<AppliedObject>& applied) {
   std::string names;
   for (const auto& object : applied) {
     if (!object.created) continue;
-    auto kind = object.resource.kind;
-    std::ranges::transform(kind, kind.begin(),
-                           [](unsigned char c) { return char(std::tolower(c)); });
+    const auto kind = lower_case(object.resource.kind);
     names += fmt::format("{}{}/{}{}", names.empty() ? "" : ", ", kind, object.key.name,
                          kind == "rayjob" ? " with its cluster and Pods" : "");
   }
