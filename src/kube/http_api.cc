@@ -1,5 +1,6 @@
 #include "kube/http_api.h"
 
+#include "base/excerpt.h"
 #include "base/log.h"
 #include "kube/http_api_limiter.h"
 #include "kube/http_api_path.h"
@@ -51,12 +52,14 @@ std::optional<std::chrono::milliseconds> retry_after_of(const HttpResponse& resp
 }
 
 Error error_of(const HttpResponse& response) {
+  constexpr std::size_t kLongestBody = 256;
   const auto status = parse_json(response.body);
   Error error = error_from_status(
       response.status, status && string_at(*status, {"kind"}) == "Status" ? *status : Json());
   const bool is_status = status && string_at(*status, {"kind"}) == "Status";
   // Proxies and filters answer with plain text; some of it tells the user what is wrong.
-  if (!is_status && !response.body.empty()) error.message += ": " + response.body.substr(0, 200);
+  if (!is_status && !response.body.empty())
+    error.message += ": " + excerpt(response.body, kLongestBody);
   if (const auto after = retry_after_of(response)) error.retry_after = after;
   return error;
 }

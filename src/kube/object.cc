@@ -1,5 +1,7 @@
 #include "kube/object.h"
 
+#include "base/excerpt.h"
+
 #include <boost/json/string.hpp>
 #include <fmt/format.h>
 
@@ -97,7 +99,8 @@ class Reader {
   }
 
   void wrong(std::string_view key, const Json& value, std::string_view want) {
-    fail(key, fmt::format("is {} but must be {}", dump_json(value).substr(0, 100), want));
+    constexpr std::size_t kLongestValue = 128;
+    fail(key, fmt::format("is {} but must be {}", excerpt(dump_json(value), kLongestValue), want));
   }
   void fail(std::string_view key, std::string what) {
     if (error_) return;

@@ -1,5 +1,6 @@
 #include "operator/gates.h"
 
+#include "base/excerpt.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "operator/flags.h"
@@ -94,7 +95,7 @@ std::string unrecognized(std::string_view name) {
           ? fmt::format("there are {}, AllAlpha, AllBeta, and those of docs/differences.md",
                         fmt::join(upstream, ", "))
           : fmt::format("is {} meant?", near);
-  return fmt::format("unrecognized feature gate: {}; {}", name.substr(0, kLongestName), hint);
+  return fmt::format("unrecognized feature gate: {}; {}", excerpt(name, kLongestName), hint);
 }
 
 }  // namespace

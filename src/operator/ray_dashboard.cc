@@ -1,5 +1,6 @@
 #include "operator/ray_dashboard.h"
 
+#include "base/excerpt.h"
 #include "base/utf8.h"
 #include "operator/log_tail.h"
 #include "operator/serve_details.h"
@@ -44,7 +45,7 @@ bool is_success(const kube::RawResponse& response) {
 
 std::unexpected<Error> refused(std::string_view what, const kube::RawResponse& response) {
   Error error{.message = fmt::format("{} fail: {} {}", what, response.status,
-                                     std::string_view(response.body).substr(0, kMaxQuoted)),
+                                     excerpt(response.body, kMaxQuoted)),
               .http_status = response.status};
   switch (response.status) {
     case 401:
@@ -72,9 +73,8 @@ Result<Json> decode(std::string_view what, const kube::RawResponse& response) {
   if (!is_success(response)) return refused(what, response);
   auto body = parse_json(mend_json_text(response.body));
   if (!body || !body->is_object())
-    return failed(
-        ErrorCode::Internal,
-        fmt::format("{} fail: {}", what, std::string_view(response.body).substr(0, kMaxQuoted)));
+    return failed(ErrorCode::Internal,
+                  fmt::format("{} fail: {}", what, excerpt(response.body, kMaxQuoted)));
   return body;
 }
 

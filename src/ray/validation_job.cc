@@ -56,7 +56,7 @@ Fault check_cluster_choice(const RayJobSpec& spec, const ValidationGates& gates)
           "cluster name in ClusterSelector should not be empty: its key must be {}, and there {}",
           kLabelCluster,
           name == spec.clusterSelector.end()
-              ? "is only " + spec.clusterSelector.begin()->first.substr(0, kLongestKey)
+              ? "is only " + excerpt(spec.clusterSelector.begin()->first, kLongestKey)
               : "its value is empty");
     if (spec.submissionMode == "SidecarMode")
       return "ClusterSelector is not supported in SidecarMode";

@@ -129,7 +129,7 @@ Result<JobInfo> parse_job_info(const Json& answer) {
     return failed(ErrorCode::Internal, "the dashboard's answer is no object");
   if (const auto* status = find(answer, {"status"}); status && !status->is_string())
     return failed(ErrorCode::Internal, fmt::format("the dashboard gives the job's status as {}",
-                                                   dump_json(*status).substr(0, 100)));
+                                                   excerpt(dump_json(*status), kLongestStatus)));
   return JobInfo{.status = excerpt(string_at(answer, {"status"}), kLongestStatus),
                  .message = std::string(string_at(answer, {"message"})),
                  .start = epoch_millis(answer, "start_time"),

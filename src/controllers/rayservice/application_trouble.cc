@@ -1,6 +1,6 @@
 #include "controllers/rayservice/application_trouble.h"
 
-#include "base/utf8.h"
+#include "base/excerpt.h"
 #include "controllers/rayservice/serve_config.h"
 #include "controllers/rayservice/serve_config_faults.h"
 #include "controllers/writes.h"
@@ -26,10 +26,7 @@ std::string last_line(std::string_view text) {
   text = text.substr(0, end + 1);
   text.remove_prefix(text.find_last_of('\n') + 1);  // npos + 1 is 0
   text.remove_prefix(text.find_first_not_of(" \t\r"));
-  if (text.size() <= kLongestLine) return std::string(text);
-  text = text.substr(0, kLongestLine);
-  while (!text.empty() && !is_utf8(text)) text.remove_suffix(1);  // half a character
-  return fmt::format("{}…", text);
+  return excerpt(text, kLongestLine);
 }
 
 // The stored status remembers what was told, so a restart tells nothing twice.

@@ -1,5 +1,6 @@
 #include "controllers/rayservice/plan.h"
 
+#include "base/excerpt.h"
 #include "controllers/rayservice/testing.h"
 
 #include <gmock/gmock.h>
@@ -197,11 +198,10 @@ TEST_F(Table, WhatServeCannotDeployIsTold) {
                           start + ". Waiting: " + fails + ": ImportError: no m"));
   EXPECT_THAT(told("DEPLOY_FAILED", "ImportError: no n"),
               ElementsAre(start + ". Waiting: " + fails + ": ImportError: no n"));
-  // Cut where a character ends: each has two bytes, after one.
   std::string longer = "x";
   for (int n = 0; n < 400; ++n) longer += "ä";
   EXPECT_THAT(told("DEPLOY_FAILED", longer),
-              ElementsAre(start + ". Waiting: " + fails + ": " + longer.substr(0, 511) + "…"));
+              ElementsAre(start + ". Waiting: " + fails + ": " + excerpt(longer, 512)));
 }
 
 TEST_F(Table, ReplicasThatFitNowhereAreTold) {
