@@ -35,6 +35,7 @@ struct Runtime::Impl {
 
     ObjectRef self = {};          // as last seen, for its events
     std::int64_t generation = 0;  // that the last plan was made for
+    std::uint64_t revision = 0;   // that it was made from
     bool there = false;           // whether there was an object then
     bool going = false;           // and whether it was being deleted
     Lanes lanes = {};
@@ -84,9 +85,11 @@ struct Runtime::Impl {
   std::optional<Plan> plan(Object& object);
   bool is_outdated(const Object& object) const;  // another is wanted than was planned for
   Task<Pass> run_stages(ObjectPtr object, std::vector<Stage> stages);
-  Task<bool> run_stage(ObjectPtr object, Stage stage);                  // true: all is done
+  Task<Result<bool>> is_still_so(ObjectPtr object);     // by the server: as planned from
+  Task<bool> run_stage(ObjectPtr object, Stage stage);  // true: all is done
   Task<bool> write_status(ObjectPtr object, Write status, Pass& pass);  // true: plan again
   Task<WriteOutcome> make(ObjectPtr object, const Write& write);
+  void refuse(Object& object, const Stage& stage, Error error);
   void settle_lanes(Object& object, const Stage& stage, const std::vector<WriteOutcome>& outcomes);
   void report(Object& object, const Write& write, const WriteOutcome& outcome);
   void record(Object& object, const std::vector<EventNote>& events);

@@ -2,6 +2,8 @@
 #include "base/log.h"
 #include "kube/runtime_impl.h"
 
+#include <algorithm>
+
 namespace manta::kube {
 namespace {
 
@@ -51,6 +53,10 @@ std::uint64_t fingerprint_of(const Stage& stage) {
   std::uint64_t fingerprint = stage.size();
   for (const auto& write : stage) fingerprint = kube::fingerprint_of(write, fingerprint);
   return fingerprint;
+}
+
+bool deletes(const Write& write) {
+  return write.kind == WriteKind::Delete || write.kind == WriteKind::DeleteCollection;
 }
 
 std::string describe(const Write& write) {
@@ -114,6 +120,7 @@ std::optional<Plan> Runtime::Impl::plan(Object& object) {
     }
     object.generation = meta->generation;
     object.going = meta->deleting.has_value();
+    object.revision = meta->resource_version;
   }
   const Steady began = loop.steady();
   auto planned =
@@ -130,6 +137,16 @@ bool Runtime::Impl::is_outdated(const Object& object) const {
   if (!meta || !object.there) return object.there != (meta != nullptr);
   return meta->uid != object.self.uid || meta->generation != object.generation ||
          meta->deleting.has_value() != object.going;
+}
+
+// A watch may be behind, and what was deleted for a state that is past does not come back. So a
+// stage that deletes begins with a read.
+Task<Result<bool>> Runtime::Impl::is_still_so(ObjectPtr object) {
+  const Resource& primary = object->controller->spec.primary;
+  const auto found = co_await writer.read(primary, object->key);
+  if (!found && found.error().code != ErrorCode::NotFound) co_return std::unexpected(found.error());
+  const auto meta = caches.meta(primary, object->key);
+  co_return !is_outdated(*object) && (!meta || meta->resource_version == object->revision);
 }
 
 Task<std::optional<PassEnd>> Runtime::Impl::pass(ObjectPtr object) {
@@ -196,9 +213,14 @@ Task<Runtime::Impl::Pass> Runtime::Impl::run_stages(ObjectPtr object, std::vecto
 }
 
 Task<bool> Runtime::Impl::run_stage(ObjectPtr object, Stage stage) {
+  object->failed_now.clear();
+  if (std::ranges::any_of(stage, deletes)) {
+    const auto still = co_await is_still_so(object);
+    if (!still) refuse(*object, stage, still.error());
+    if (!still || !*still) co_return false;
+  }
   std::vector<Task<WriteOutcome>> tasks;
   tasks.reserve(stage.size());
-  object->failed_now.clear();
   for (const auto& write : stage) tasks.push_back(make(object, write));
   const auto outcomes = co_await when_all(loop, std::move(tasks));
   settle_lanes(*object, stage, outcomes);
@@ -227,6 +249,21 @@ Task<WriteOutcome> Runtime::Impl::make(ObjectPtr object, const Write& write) {
   door.leave(queue);
   report(*object, write, outcome);
   co_return outcome;
+}
+
+// None of the stage is made.
+void Runtime::Impl::refuse(Object& object, const Stage& stage, Error error) {
+  const bool stops = error.code == ErrorCode::Cancelled;
+  error.message = object.controller->spec.primary.kind + " " + object.key.to_string() +
+                  " could not be read anew: " + error.message;
+  std::vector<WriteOutcome> outcomes;
+  for (const auto& write : stage) {
+    outcomes.push_back({stops ? WriteOutcome::Kind::Stopped : WriteOutcome::Kind::Failed,
+                        std::unexpected(error), write.key.name});
+    if (!stops) object.failed_now.insert(write.lane);
+    report(object, write, outcomes.back());
+  }
+  settle_lanes(object, stage, outcomes);
 }
 
 void Runtime::Impl::settle_lanes(Object& object, const Stage& stage,

@@ -110,6 +110,42 @@ TEST_F(RuntimeWorld, AStatusIsToldThoughThereIsAlwaysMoreToWrite) {
   EXPECT_LE(api.count(Verb::Update, kWidgets), 8u);
 }
 
+// A watch may be behind, as a new leader's may: of what is deleted nothing comes back.
+TEST_F(RuntimeWorld, NothingIsDeletedForAWishThatIsPast) {
+  make_widget("w", 3);
+  start();
+  ASSERT_TRUE(run_until([&] { return ready("w") == 3; }));
+  api.watch_delay = [](const WatchEvent& event) {
+    return string_at(event.object, {"kind"}) == "Widget" ? Duration{minutes{10}}
+                                                         : Duration{milliseconds{1}};
+  };
+  api.merge_now(kWidgets, {"n", "w"}, JsonObject{{"spec", {{"replicas", 5}}}});
+  auto surplus = create_pod(*widgets.get({"n", "w"})).body;
+  ensure(surplus, {"metadata", "name"}) = "w-more";
+  api.create_now(kPods, surplus);
+  loop.run_for(minutes{1});
+  EXPECT_EQ(api.count(Verb::Delete, kPods), 0u);
+  EXPECT_EQ(api.objects(kPods).size(), 5u);
+}
+
+TEST_F(RuntimeWorld, WhatCannotBeReadAnewDeletesNothing) {
+  make_widget("w", 3);
+  start();
+  ASSERT_TRUE(run_until([&] { return ready("w") == 3; }));
+  bool refuses = true;
+  api.fault = [&](const Request& request) {
+    return refuses && request.verb == Verb::Get && request.resource == kWidgets
+               ? MemoryFault{.before = failed(ErrorCode::Forbidden, "no").error()}
+               : MemoryFault{};
+  };
+  api.merge_now(kWidgets, {"n", "w"}, JsonObject{{"spec", {{"replicas", 1}}}});
+  loop.run_for(minutes{10});
+  EXPECT_EQ(api.count(Verb::Delete, kPods), 0u);
+  EXPECT_LE(api.count(Verb::Get, kWidgets), 40u);
+  refuses = false;
+  EXPECT_TRUE(run_until([&] { return ready("w") == 1; }));
+}
+
 // Somebody asks for far too much, and takes it back: what is in flight ends, the rest is not sent.
 TEST_F(RuntimeWorld, APlanIsGivenUpOnceItsObjectIsWantedOtherwise) {
   make_widget("w", 600);

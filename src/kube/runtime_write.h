@@ -51,6 +51,9 @@ class Writer {
 
   /// Both arguments must outlive the task; `unsettled` is the planned object's.
   Task<WriteOutcome> run(const Write& write, UnsettledNames& unsettled);
+  /// Asks for the object until the answer is definite: it, NotFound, or a refusal; Cancelled when
+  /// we stop. The answer goes into the caches.
+  Task<Result<Json>> read(Resource resource, ObjectKey key);
 
  private:
   using Kind = WriteOutcome::Kind;
@@ -66,10 +69,7 @@ class Writer {
   Task<WriteOutcome> remove_collection(const Write& write);
 
   Task<Result<Json>> call(Request request);
-  /// Asks until the answer is definite: an object, NotFound, or a refusal; Cancelled when we stop.
   Task<Result<Json>> ask(Request request);
-  /// ask() for the write's object; the answer goes into the caches.
-  Task<Result<Json>> read(Resource resource, ObjectKey key);
   void observe(const Resource& resource, const Json& answer) const;
   std::string uid_held(const Write& write) const;
 
