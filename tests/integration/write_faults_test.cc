@@ -186,6 +186,20 @@ const Life kLives[] = {
        EXPECT_EQ(world.workers("c").size(), 4u);
      },
      &leave_cluster},
+    {"RayClusterThatTakesOverPods",
+     [](World& world) {
+       world.apply(kCluster).run_until(cluster_is("c", "ready"), 1h).settle();
+       const auto head = world.head("c");
+       world.remove("RayCluster", "c", kube::Propagation::Orphan)
+           .run_until(is_gone("RayCluster", "c"), 1h)
+           .settle();
+       world.apply(kCluster).run_until(cluster_is("c", "ready"), 1h).settle();
+       EXPECT_EQ(world.head("c"), head);
+     },
+     [](World& world) {
+       leave_cluster(world);
+       world.remove("Service", "c-head-svc").settle();  // that is used, not taken over
+     }},
     {"RayClusterWhoseHeadsNodeIsGone",
      [](World& world) {
        world.apply(kCluster).run_until(cluster_is("c", "ready"), 1h).settle();
