@@ -114,8 +114,8 @@ struct World {
     return found == counts.end() ? 0 : found->second;
   }
   std::string condition(std::string name, std::string_view type) {
-    for (const auto& condition :
-         array_at(get(ray::kRayClusters, std::move(name)), {"status", "conditions"}))
+    const auto cluster = get(ray::kRayClusters, std::move(name));
+    for (const auto& condition : array_at(cluster, {"status", "conditions"}))
       if (string_at(condition, {"type"}) == type)
         return std::string(string_at(condition, {"reason"}));
     return {};
