@@ -18,64 +18,7 @@ using testing::kRunning;
 using ::testing::Not;
 using testing::writes;
 
-constexpr std::size_t kAll = 100;
-
-struct ChangedTable : testing::Table {
-  bool owned = true;
-  ChangedTable() {
-    settings.incremental_upgrade = true;
-    rs.spec.upgradeStrategy = ray::RayServiceUpgradeStrategy{.type = "NewCluster"};
-    rs.spec.rayClusterDeletionDelaySeconds = 0;
-    rs.spec.rayClusterConfig.enableInTreeAutoscaling = true;
-    rs.status.activeServiceStatus.rayClusterName = "s-new";
-    rs.status.conditions = {{.type = "UpgradeInProgress",
-                             .status = "False",
-                             .lastTransitionTime = kNow - seconds{100},
-                             .reason = "NoPendingCluster"}};
-    seen.active = with_head(cluster("s-new", true));
-    seen.clusters.push_back(cluster("s-old", true));
-    seen.head_service = service_of("s-head-svc", "s-new");
-    answer("s-new", kRunning);
-  }
-  void in_steps() {
-    rs.spec.upgradeStrategy = ray::RayServiceUpgradeStrategy{
-        .type = std::string(kIncremental),
-        .clusterUpgradeOptions = ray::ClusterUpgradeOptions{.maxSurgePercent = 50,
-                                                            .stepSizePercent = 25,
-                                                            .intervalSeconds = 1,
-                                                            .gatewayClassName = "edge"}};
-    seen.active.serve_service = service_of("s-new-serve-svc", "s-new");
-  }
-  void owned_by_s(kube::ObjectMeta& meta) const {
-    if (owned) meta.owners = {{"ray.io/v1", "RayService", "s", "s-uid", true, true}};
-  }
-  std::shared_ptr<kube::ServiceView> service_of(std::string name, std::string selects,
-                                                Time made = {}) {
-    kube::ServiceView view{.type = "ClusterIP",
-                           .selector = {{std::string(ray::kLabelCluster), std::move(selects)}},
-                           .ports = {{.name = "serve", .port = 8080}}};
-    view.meta.key = {"ns", std::move(name)};
-    view.meta.created = made;
-    owned_by_s(view.meta);
-    return std::make_shared<kube::ServiceView>(view);
-  }
-  void route_to(std::string service, int weight = kAll) {
-    kube::SpecView view{
-        .spec = {{"parentRefs", JsonArray{{{"name", "s-gateway"}, {"namespace", "ns"}}}},
-                 {"rules", JsonArray{{{"backendRefs", JsonArray{{{"name", std::move(service)},
-                                                                 {"namespace", "ns"},
-                                                                 {"port", 8000},
-                                                                 {"weight", weight}}}}}}}}};
-    view.meta.key = {"ns", "s-httproute"};
-    view.meta.uid = "route-uid";
-    owned_by_s(view.meta);
-    seen.route = std::make_shared<kube::SpecView>(view);
-  }
-  void endpoints_of(std::string service) {
-    kube::EndpointSliceView slice{.ready_targets = {"pod"}};
-    slice.meta.labels = {{std::string(kube::kLabelServiceName), std::move(service)}};
-    seen.slices.push_back(std::make_shared<kube::EndpointSliceView>(slice));
-  }
+struct ChangedTable : testing::StepsTable {
   /// "s-serve-svc:8080=100", of the route that is written.
   std::vector<std::string> routed_to() {
     std::vector<std::string> out;
@@ -158,7 +101,7 @@ TEST_F(ChangedTable, AClusterToWhichTheLeftRouteLeadsStays) {
   seen.serve_service = service_of("s-serve-svc", "s-new");
   route_to("s-old-serve-svc");
   EXPECT_FALSE(goes("s-old"));
-  route_to("s-old-serve-svc", 0);
+  route_to({{"s-old-serve-svc", 0}});
   EXPECT_TRUE(goes("s-old"));
 }
 
@@ -222,55 +165,6 @@ TEST_F(ChangedTable, TheRouteDoesNotGoBackToWhatServesNoMore) {
   EXPECT_THAT(routed_to(), ElementsAre());
   answer("s-new", kRunning);
   EXPECT_THAT(routed_to(), Contains(HasSubstr("s-new-serve-svc")));
-}
-
-// ---- what is told
-
-struct StandstillTable : ChangedTable {
-  StandstillTable() {
-    in_steps();
-    rs.status.pendingServiceStatus.rayClusterName = "s-next";
-    seen.pending = with_head(cluster("s-next", true));
-    answer("s-next", kRunning);
-  }
-  std::string upgrade() {
-    const auto plan = make();
-    for (const auto& condition : array_at(plan.status->body, {"status", "conditions"}))
-      if (string_at(condition, {"type"}) == "UpgradeInProgress")
-        return std::string(string_at(condition, {"message"}));
-    return {};
-  }
-};
-
-TEST_F(StandstillTable, AHeadThatIsDownIsNamed) {
-  EXPECT_THAT(upgrade(), Not(HasSubstr("head")));
-  for (auto* side : {&seen.active, &seen.pending}) {
-    const auto before = *side;
-    side->cluster = cluster(before.cluster->meta.key.name, false);
-    EXPECT_THAT(upgrade(),
-                HasSubstr("the head of " + before.cluster->meta.key.name + " is not ready"));
-    *side = before;
-  }
-}
-
-TEST_F(StandstillTable, ADashboardThatDoesNotAnswerIsNamed) {
-  for (const auto* name : {"s-new", "s-next"}) {
-    facts[std::string("serve:") + name] = {.answer = failed(ErrorCode::Unavailable, "HTTP 503"),
-                                           .at = kNow};
-    EXPECT_THAT(upgrade(),
-                HasSubstr(std::string("the dashboard of ") + name + " does not answer: HTTP 503"));
-    answer(name, kRunning);
-  }
-  EXPECT_THAT(upgrade(), Not(HasSubstr("does not answer")));
-}
-
-TEST_F(StandstillTable, ZeroPercentIsNamed) {
-  auto& options = *rs.spec.upgradeStrategy->clusterUpgradeOptions;
-  options.stepSizePercent = 0;
-  EXPECT_THAT(upgrade(), HasSubstr("stepSizePercent is 0: no traffic moves"));
-  EXPECT_THAT(upgrade(), Not(HasSubstr("maxSurgePercent")));
-  options.stepSizePercent = options.maxSurgePercent = 0;
-  EXPECT_THAT(upgrade(), HasSubstr("maxSurgePercent is 0: no capacity moves"));
 }
 
 TEST_F(ChangedTable, SEEN_32_OfAnInvalidSpecOnlyWhatIsTrueIsTold) {

@@ -9,9 +9,11 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace manta::controllers::rayservice::testing {
@@ -79,6 +81,68 @@ struct Table : ::testing::Test {
             .context = context,
             .incremental = is_incremental(rs.spec, settings),
             .status = rs.status};
+  }
+};
+
+/// A RayService on s-new, with an old cluster that nobody names, and what stands around an upgrade
+/// in steps.
+struct StepsTable : Table {
+  bool owned = true;
+  StepsTable() {
+    settings.incremental_upgrade = true;
+    rs.spec.upgradeStrategy = ray::RayServiceUpgradeStrategy{.type = "NewCluster"};
+    rs.spec.rayClusterDeletionDelaySeconds = 0;
+    rs.spec.rayClusterConfig.enableInTreeAutoscaling = true;
+    rs.status.activeServiceStatus.rayClusterName = "s-new";
+    rs.status.conditions = {{.type = "UpgradeInProgress",
+                             .status = "False",
+                             .lastTransitionTime = kNow - std::chrono::seconds{100},
+                             .reason = "NoPendingCluster"}};
+    seen.active = with_head(cluster("s-new", true));
+    seen.clusters.push_back(cluster("s-old", true));
+    seen.head_service = service_of("s-head-svc", "s-new");
+    answer("s-new", kRunning);
+  }
+  void in_steps() {
+    rs.spec.upgradeStrategy = ray::RayServiceUpgradeStrategy{
+        .type = std::string(kIncremental),
+        .clusterUpgradeOptions = ray::ClusterUpgradeOptions{.maxSurgePercent = 50,
+                                                            .stepSizePercent = 25,
+                                                            .intervalSeconds = 1,
+                                                            .gatewayClassName = "edge"}};
+    seen.active.serve_service = service_of("s-new-serve-svc", "s-new");
+  }
+  void owned_by_s(kube::ObjectMeta& meta) const {
+    if (owned) meta.owners = {{"ray.io/v1", "RayService", "s", "s-uid", true, true}};
+  }
+  std::shared_ptr<kube::ServiceView> service_of(std::string name, std::string selects,
+                                                Time made = {}) {
+    kube::ServiceView view{.type = "ClusterIP",
+                           .selector = {{std::string(ray::kLabelCluster), std::move(selects)}},
+                           .ports = {{.name = "serve", .port = 8080}}};
+    view.meta.key = {"ns", std::move(name)};
+    view.meta.created = made;
+    owned_by_s(view.meta);
+    return std::make_shared<kube::ServiceView>(view);
+  }
+  /// One route, to these Services with these weights.
+  void route_to(std::initializer_list<std::pair<const char*, int>> services) {
+    JsonArray backends;
+    for (const auto& [name, weight] : services)
+      backends.push_back({{"name", name}, {"namespace", "ns"}, {"port", 8000}, {"weight", weight}});
+    kube::SpecView view{
+        .spec = {{"parentRefs", JsonArray{{{"name", "s-gateway"}, {"namespace", "ns"}}}},
+                 {"rules", JsonArray{{{"backendRefs", std::move(backends)}}}}}};
+    view.meta.key = {"ns", "s-httproute"};
+    view.meta.uid = "route-uid";
+    owned_by_s(view.meta);
+    seen.route = std::make_shared<kube::SpecView>(view);
+  }
+  void route_to(const char* service) { route_to({{service, 100}}); }
+  void endpoints_of(std::string service) {
+    kube::EndpointSliceView slice{.ready_targets = {"pod"}};
+    slice.meta.labels = {{std::string(kube::kLabelServiceName), std::move(service)}};
+    seen.slices.push_back(std::make_shared<kube::EndpointSliceView>(slice));
   }
 };
 
