@@ -134,8 +134,13 @@ void ensure_head_service(Draft& draft) {
   draft.plan.stage().push_back(std::move(write));
 }
 
+bool is_anothers(const Draft& draft, const ray::RayCluster& cluster) {
+  const auto* owner = cluster.meta.controller_owner();
+  return selects_cluster(draft.spec()) || (owner && owner->uid != draft.job().meta.uid);
+}
+
 bool cluster_gone(Draft& draft) {
-  if (selects_cluster(draft.spec()) || !draft.seen.cluster) return true;
+  if (!draft.seen.cluster || is_anothers(draft, *draft.seen.cluster)) return true;
   if (draft.seen.cluster->meta.deleting) return false;
   if (!log_is_kept(draft)) return false;
   auto write = remove(ray::kRayClusters, draft.seen.cluster->meta, "cluster");

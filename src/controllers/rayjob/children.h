@@ -21,7 +21,10 @@ bool ensure_submitter(Draft& draft);
 /// cluster.
 void ensure_head_service(Draft& draft);
 
-/// True when the RayCluster is gone (or is the user's); otherwise its deletion is planned.
+/// The user's, which the job selects; or one that a status names which somebody edited: it is used,
+/// never deleted.
+bool is_anothers(const Draft& draft, const ray::RayCluster& cluster);
+/// True when the RayCluster is gone (or is another's); otherwise its deletion is planned.
 bool cluster_gone(Draft& draft);
 /// True when the submitter Job is gone (or the mode has none); otherwise its deletion is planned.
 bool submitter_gone(Draft& draft);

@@ -27,7 +27,7 @@ bool is_carried_out(const Draft& draft, std::string_view policy) {
   if (policy == "DeleteNone") return true;
   if (policy == "DeleteSelf") return false;
   const auto& cluster = draft.seen.cluster;
-  if (!cluster || cluster->meta.deleting) return true;
+  if (!cluster || cluster->meta.deleting || is_anothers(draft, *cluster)) return true;
   return policy == "DeleteWorkers" &&
          std::ranges::all_of(cluster->spec.workerGroupSpecs,
                              [](const auto& group) { return ray::is_true(group.suspend); });

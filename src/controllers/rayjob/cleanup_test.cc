@@ -40,6 +40,20 @@ TEST(RayJobCleanup, RulesActInTurn) {
   EXPECT_EQ(world.written(), "delete rayclusters");
 }
 
+// A status may have been edited by hand, or restored.
+TEST(RayJobCleanup, AClusterOfSomebodyElseIsLeftAlone) {
+  for (const auto* policy : {"DeleteWorkers", "DeleteCluster"}) {
+    World world("HTTPMode");
+    world.job.spec.shutdownAfterJobFinishes = false;
+    world.job.spec.deletionStrategy = {.deletionRules = {rule(policy, 5)}};
+    world.ready().ray_says("SUCCEEDED");
+    world.written();
+    world.cluster->meta.owners.at(0).uid = "another";
+    world.pass_time(std::chrono::seconds{5});
+    EXPECT_EQ(world.written(), "");
+  }
+}
+
 TEST(RayJobCleanup, OverdueRulesCollapseToTheStrongest) {  // RJ-14
   World world("HTTPMode");
   world.job.spec.shutdownAfterJobFinishes = false;
