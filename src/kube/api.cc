@@ -3,6 +3,8 @@
 #include <boost/json/string.hpp>
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace manta::kube {
 namespace {
 
@@ -57,6 +59,26 @@ ErrorCode code_of(int status, std::string_view reason) {
 }
 
 }  // namespace
+
+std::string_view to_string(Verb verb) {
+  switch (verb) {
+    case Verb::Get:
+      return "get";
+    case Verb::List:
+      return "list";
+    case Verb::Create:
+      return "create";
+    case Verb::Update:
+      return "update";
+    case Verb::Patch:
+      return "patch";
+    case Verb::Delete:
+      return "delete";
+    case Verb::DeleteCollection:
+      return "deletecollection";
+  }
+  std::unreachable();
+}
 
 Task<Result<Json>> Api::get(Resource resource, ObjectKey key) {
   Request request;

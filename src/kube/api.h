@@ -23,6 +23,7 @@
 namespace manta::kube {
 
 enum class Verb { Get, List, Create, Update, Patch, Delete, DeleteCollection };
+std::string_view to_string(Verb verb);  // as Kubernetes writes it: "deletecollection"
 enum class PatchType { Json, Merge, Strategic, Apply };
 enum class Propagation { Default, Orphan, Background, Foreground };
 

@@ -10,26 +10,6 @@ namespace {
 
 bool is_write(Verb verb) { return verb != Verb::Get && verb != Verb::List; }
 
-std::string_view name_of(Verb verb) {
-  switch (verb) {
-    case Verb::Get:
-      return "get";
-    case Verb::List:
-      return "list";
-    case Verb::Create:
-      return "create";
-    case Verb::Update:
-      return "update";
-    case Verb::Patch:
-      return "patch";
-    case Verb::Delete:
-      return "delete";
-    case Verb::DeleteCollection:
-      return "deletecollection";
-  }
-  return "?";
-}
-
 bool is_committed(CallFault fault) {
   return fault == CallFault::None || fault == CallFault::LostReply ||
          fault == CallFault::CrashAfter;
@@ -172,9 +152,9 @@ Task<Result<Response>> FaultApi::call(Request request) {
   const auto number = calls_++;
   const auto fault = healed_ ? CallFault::None : faults_.call(number, request);
   if (fault != CallFault::None)
-    history_.push_back(
-        fmt::format("call {} {} {} {}: {}", number, name_of(request.verb), request.resource.plural,
-                    ObjectKey{request.namespace_, request.name}.to_string(), to_string(fault)));
+    history_.push_back(fmt::format(
+        "call {} {} {} {}: {}", number, to_string(request.verb), request.resource.plural,
+        ObjectKey{request.namespace_, request.name}.to_string(), to_string(fault)));
   if (is_committed(fault)) {
     auto response = co_await inner_.call(std::move(request));
     // A call that fails by itself lost nothing, and its answer is the better test.

@@ -27,6 +27,7 @@ struct EventNote {
 };
 
 enum class WriteKind { Create, Update, Patch, Delete, DeleteCollection, External };
+std::string_view to_string(WriteKind kind);  // as the verb; External is "call"
 
 /// One write. An object to create may have metadata.generateName: the runtime adds the suffix
 /// itself (keeping generateName), so that a lost reply is settled by reading that name, never by

@@ -20,24 +20,6 @@ constexpr Duration kBreath = std::chrono::milliseconds{5};
 constexpr int kStatusApart = 10;
 constexpr Duration kStatusApartAtMost = std::chrono::seconds{2};
 
-std::string_view verb_of(WriteKind kind) {
-  switch (kind) {
-    case WriteKind::Create:
-      return "create";
-    case WriteKind::Update:
-      return "update";
-    case WriteKind::Patch:
-      return "patch";
-    case WriteKind::Delete:
-      return "delete";
-    case WriteKind::DeleteCollection:
-      return "deletecollection";
-    case WriteKind::External:
-      return "call";
-  }
-  std::unreachable();
-}
-
 void replace_all(std::string& text, std::string_view what, std::string_view with) {
   for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
     text.replace(at, what.size(), with);
@@ -60,7 +42,7 @@ bool deletes(const Write& write) {
 }
 
 std::string describe(const Write& write) {
-  std::string text(verb_of(write.kind));
+  std::string text(to_string(write.kind));
   for (const auto& part :
        {write.target, write.resource.plural, write.subresource, write.key.to_string(), write.why})
     if (!part.empty()) text += " " + part;
@@ -350,7 +332,7 @@ void Runtime::Impl::report(Object& object, const Write& write, const WriteOutcom
   const ObjectKey target{write.key.namespace_, outcome.name};
   level(message, {{"logger", spec.logger},
                   {spec.primary.kind, named(object.key)},
-                  {"verb", verb_of(write.kind)},
+                  {"verb", to_string(write.kind)},
                   {"resource", what},
                   {"subresource", write.subresource},
                   {"target", target.to_string()},

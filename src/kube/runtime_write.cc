@@ -105,6 +105,24 @@ Remains read_delete_answer(const Json& answer, bool forced) {
 
 }  // namespace
 
+std::string_view to_string(WriteKind kind) {
+  switch (kind) {
+    case WriteKind::Create:
+      return "create";
+    case WriteKind::Update:
+      return "update";
+    case WriteKind::Patch:
+      return "patch";
+    case WriteKind::Delete:
+      return "delete";
+    case WriteKind::DeleteCollection:
+      return "deletecollection";
+    case WriteKind::External:
+      return "call";
+  }
+  std::unreachable();
+}
+
 std::uint64_t fingerprint_of(const Write& write, std::uint64_t seed) {
   std::string text = std::to_string(seed);
   const auto put = [&text](std::string_view part) { text.append(part).push_back('\0'); };

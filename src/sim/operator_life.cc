@@ -5,32 +5,14 @@
 namespace manta::sim {
 namespace {
 
-std::string_view name_of_verb(kube::Verb verb) {
-  switch (verb) {
-    case kube::Verb::Create:
-      return "create";
-    case kube::Verb::Update:
-      return "update";
-    case kube::Verb::Patch:
-      return "patch";
-    case kube::Verb::Delete:
-      return "delete";
-    case kube::Verb::DeleteCollection:
-      return "deletecollection";
-    case kube::Verb::Get:
-    case kube::Verb::List:
-      break;
-  }
-  return "read";
-}
-
 std::unexpected<Error> dead() { return failed(ErrorCode::Cancelled, "the process is dead"); }
 
 }  // namespace
 
 std::string WriteCall::to_string() const {
-  return fmt::format("{} {}{}{} {}{}{}", name_of_verb(verb), kind, subresource.empty() ? "" : "/",
-                     subresource, key.to_string(), selector, done ? "" : " (refused)");
+  return fmt::format("{} {}{}{} {}{}{}", kube::to_string(verb), kind,
+                     subresource.empty() ? "" : "/", subresource, key.to_string(), selector,
+                     done ? "" : " (refused)");
 }
 
 bool is_write(const kube::Request& request) {

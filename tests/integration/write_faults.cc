@@ -14,25 +14,6 @@ namespace {
 
 using kube::CallFault;
 
-std::string_view verb_of(kube::WriteKind kind) {
-  using enum kube::WriteKind;
-  switch (kind) {
-    case Create:
-      return "create";
-    case Update:
-      return "update";
-    case Patch:
-      return "patch";
-    case Delete:
-      return "delete";
-    case DeleteCollection:
-      return "delete all";
-    case External:
-      return "call";
-  }
-  return "?";
-}
-
 class Purposes final : public kube::RuntimeObserver {
  public:
   void wrote(std::string_view controller, const kube::Write& write, const Result<Json>&) override {
@@ -40,7 +21,7 @@ class Purposes final : public kube::RuntimeObserver {
     auto lane = std::string_view(write.lane).substr(0, write.lane.find('/'));
     if (lane == write.key.name) lane = "its own";
     auto purpose =
-        fmt::format("{}: {} {}{}{} ({})", controller, verb_of(write.kind), write.resource.kind,
+        fmt::format("{}: {} {}{}{} ({})", controller, to_string(write.kind), write.resource.kind,
                     write.subresource.empty() ? "" : "/", write.subresource, lane);
     if (in_a_life) tried.insert(purpose);
     seen.insert(std::move(purpose));

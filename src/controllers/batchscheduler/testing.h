@@ -49,13 +49,9 @@ inline GangDecision release_gang(const ray::RayJob& job, const ray::RayCluster* 
 inline std::string outline(const GangDecision& gang) {
   std::string text;
   for (const auto& stage : gang.stages)
-    for (const auto& write : stage) {
-      const auto verb = write.kind == kube::WriteKind::Create   ? "create"
-                        : write.kind == kube::WriteKind::Update ? "update"
-                        : write.kind == kube::WriteKind::Patch  ? "patch"
-                                                                : "delete";
-      text += fmt::format("{}{} {}", text.empty() ? "" : "; ", verb, write.resource.kind);
-    }
+    for (const auto& write : stage)
+      text += fmt::format("{}{} {}", text.empty() ? "" : "; ", to_string(write.kind),
+                          write.resource.kind);
   for (const auto& event : gang.events) text += " ! " + event.reason;
   if (!gang.blocked.empty()) text += " blocked";
   return text;

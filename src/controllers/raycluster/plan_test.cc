@@ -19,29 +19,12 @@ using kube::WriteKind;
 
 // Every write as "verb resource lane", stages parted by "; ".
 std::string writes(const kube::Plan& plan) {
-  const auto verb = [](WriteKind kind) {
-    switch (kind) {
-      case WriteKind::Create:
-        return "create";
-      case WriteKind::Update:
-        return "update";
-      case WriteKind::Patch:
-        return "patch";
-      case WriteKind::Delete:
-        return "delete";
-      case WriteKind::DeleteCollection:
-        return "delete-all";
-      case WriteKind::External:
-        return "call";
-    }
-    return "?";
-  };
   std::string text;
   for (const auto& stage : plan.stages) {
     if (stage.empty()) continue;
     std::string part;
     for (const auto& write : stage)
-      part += fmt::format("{}{} {} ({})", part.empty() ? "" : ", ", verb(write.kind),
+      part += fmt::format("{}{} {} ({})", part.empty() ? "" : ", ", to_string(write.kind),
                           write.resource.plural, write.lane);
     text += (text.empty() ? "" : "; ") + part;
   }
@@ -157,7 +140,7 @@ const Case kCases[] = {
     {"SuspensionDeletes",
      edited(seen(cluster(), running_pods()),
             [](auto& c) { c.status.conditions = {is_true(kSuspending)}; }),
-     "delete-all pods (all-pods)"},
+     "deletecollection pods (all-pods)"},
     {"SuspensionWaits",
      edited(seen(cluster(), {head({.deleting = true})}),
             [](auto& c) { c.status.conditions = {is_true(kSuspending)}; }),
@@ -172,7 +155,7 @@ const Case kCases[] = {
     {"GroupSuspended",
      edited(seen(cluster(), running_pods()),
             [](auto& c) { c.spec.workerGroupSpecs[0].suspend = true; }),
-     "delete-all pods (group/g)"},
+     "deletecollection pods (group/g)"},
     {"TwoHeadServices", edited(two_services(), [](auto&) {}), ""},
     {"SomebodyElsesServiceOfOurName", taken(), ""},
     {"ServeServiceNeedsAPort",
@@ -345,9 +328,9 @@ TEST(ClusterPlan, SuspensionGoesThroughItsConditions) {
   auto step = plan_of(seen(wanted, running_pods()));
   EXPECT_EQ(condition(step, kSuspending), "True RayClusterSuspending");
   wanted = with_status(wanted, step);
-  EXPECT_EQ(writes(plan_of(seen(wanted, running_pods()))), "delete-all pods (all-pods)");
+  EXPECT_EQ(writes(plan_of(seen(wanted, running_pods()))), "deletecollection pods (all-pods)");
   wanted.spec.suspend = false;  // too late: it is carried out to the end
-  EXPECT_EQ(writes(plan_of(seen(wanted, running_pods()))), "delete-all pods (all-pods)");
+  EXPECT_EQ(writes(plan_of(seen(wanted, running_pods()))), "deletecollection pods (all-pods)");
   wanted.spec.suspend = true;
   step = plan_of(seen(wanted));
   EXPECT_EQ(condition(step, kSuspended), "True RayClusterSuspended");
@@ -374,7 +357,7 @@ TEST(ClusterPlan, ChangedSpecRecreatesOnlyWhatThisVersionMade) {
   const auto version = Settings{}.build.version;
   EXPECT_EQ(writes(plan_of(seen(wanted, pods_with(version, hash)))), "");
   EXPECT_EQ(writes(plan_of(seen(wanted, pods_with(version, "other")))),
-            "delete-all pods (all-pods)");
+            "deletecollection pods (all-pods)");
   EXPECT_EQ(writes(plan_of(seen(wanted, pods_with("v1.6.0", "other")))), "patch pods (stamp)");
 }
 
@@ -604,7 +587,7 @@ TEST(ClusterPlan, RedisIsCleanedBeforeTheClusterGoes) {
   dying.spec.gcsFaultToleranceOptions = {.redisAddress = "r:6379"};
   dying.meta.finalizers = {std::string(ray::kFinalizerRedisCleanup)};
   dying.meta.deleting = kNow;
-  EXPECT_EQ(writes(plan_of(seen(dying, {head()}))), "delete-all pods (all-pods)");
+  EXPECT_EQ(writes(plan_of(seen(dying, {head()}))), "deletecollection pods (all-pods)");
   EXPECT_EQ(writes(plan_of(seen(dying, {head({.deleting = true})}))), "");
   EXPECT_EQ(writes(plan_of(seen(dying))), "create jobs (cleanup)");
   auto cleaned = seen(dying);
