@@ -126,7 +126,16 @@ void CacheBase::observe_list(std::string_view namespace_, const LabelSelector& s
   }
 }
 
-void CacheBase::begin_replace() { replace_seen_.clear(); }
+void CacheBase::refresh() {
+  ++refreshes_;
+  synced_ = false;
+  if (list_anew_) list_anew_();
+}
+
+void CacheBase::begin_replace() {
+  replace_seen_.clear();
+  replaces_for_ = refreshes_;
+}
 
 void CacheBase::replace_item(const Json& object) {
   observe(object);
@@ -148,6 +157,7 @@ void CacheBase::end_replace(std::uint64_t resource_version) {
     remove(key, held);
   }
   replace_seen_.clear();
+  if (replaces_for_ != refreshes_) return;  // it began before somebody asked
   synced_ = true;
   for (auto& callback : std::exchange(sync_waiters_, {})) callback();
 }
@@ -237,6 +247,11 @@ std::shared_ptr<const ObjectMeta> CacheSet::meta(const Resource& resource,
     if (same_objects(cache, resource))
       if (auto held = cache->meta(key)) return held;
   return nullptr;
+}
+
+void CacheSet::refresh() const {
+  for (auto* cache : caches_)
+    if (!cache->scope().on_demand) cache->refresh();
 }
 
 bool CacheSet::synced() const {

@@ -50,10 +50,15 @@ class CacheBase {
 
   const Resource& resource() const { return resource_; }
   const CacheScope& scope() const { return scope_; }
-  /// True once a first complete list is in.
+  /// True once a complete list is in: the first, or the one that refresh() asked for.
   bool synced() const { return synced_; }
   /// Calls back when synced() becomes true, or at once when it is.
   void when_synced(std::function<void()> callback);
+
+  /// What is held may be behind: asks whoever follows the resource for a complete list anew.
+  void refresh();
+  /// Called by refresh(); empty: nobody follows it.
+  void on_refresh(std::function<void()> list_anew) { list_anew_ = std::move(list_anew); }
 
   /// An object from a watch event or from a write's answer. Older than what is held, or of a uid
   /// known to be gone: ignored. Outside the scope (labels changed): as if deleted. One that cannot
@@ -108,6 +113,9 @@ class CacheBase {
   std::vector<FieldTerm> fields_ = {};
   std::function<bool(const Json&)> wanted_ = {};
   bool synced_ = false;
+  std::uint64_t refreshes_ = 0;
+  std::uint64_t replaces_for_ = 0;  // of which the list that comes in knows
+  std::function<void()> list_anew_ = {};
   std::vector<Listener> listeners_ = {};
   std::vector<std::function<void()>> sync_waiters_ = {};
   // What is known to be gone, by a hash of its uid: as of which revision; and by a hash of its key:
@@ -184,6 +192,7 @@ class CacheSet {
   /// The metadata held of an object, or null.
   std::shared_ptr<const ObjectMeta> meta(const Resource& resource, const ObjectKey& key) const;
   bool synced() const;
+  void refresh() const;  // but for those on demand
   const std::vector<CacheBase*>& all() const { return caches_; }
 
  private:

@@ -50,10 +50,17 @@ class Backoff {
 class Reflector {
  public:
   Reflector(Loop& loop, Api& api, CacheBase& cache, Random& random, std::stop_token stop)
-      : loop_(loop), api_(api), cache_(cache), random_(random), backoff_(random), stop_(stop) {}
+      : loop_(loop), api_(api), cache_(cache), random_(random), backoff_(random), stop_(stop) {
+    cache_.on_refresh([this] { round_.request_stop(); });
+  }
+  ~Reflector() { cache_.on_refresh({}); }
+  Reflector(const Reflector&) = delete;
+  Reflector& operator=(const Reflector&) = delete;
 
   Task<void> run() {
+    const std::stop_callback ended(stop_, [this] { round_.request_stop(); });
     while (!stop_.stop_requested()) {
+      round_ = {};
       auto listed = co_await list_all();
       if (!listed) {
         if (is_missing(listed.error())) {
@@ -62,11 +69,12 @@ class Reflector {
         } else {
           report("listing", listed.error());
         }
-        if (!co_await sleep(loop_, backoff_.next(listed.error()), stop_)) co_return;
+        co_await sleep(loop_, backoff_.next(listed.error()), round_.get_token());
         continue;
       }
       backoff_.reset();
       last_error_.clear();
+      refusals_ = 0;
       co_await watch_on();
     }
   }
@@ -98,7 +106,7 @@ class Reflector {
     cache_.begin_replace();
     while (true) {
       auto page = co_await api_.call(request);
-      if (stop_.stop_requested()) co_return failed(ErrorCode::Cancelled, "stopped");
+      if (round_.stop_requested()) co_return failed(ErrorCode::Cancelled, "stopped");
       if (!page) co_return std::unexpected(page.error());
       for (const auto& item : array_at(page->body, {"items"})) cache_.replace_item(item);
       revision_ = string_at(page->body, {"metadata", "resourceVersion"});
@@ -111,26 +119,27 @@ class Reflector {
     co_return Result<void>{};
   }
 
-  /// Watches from revision_ on until that has expired or stop.
+  /// Watches from revision_ on until that has expired or the round ends.
   Task<void> watch_on() {
-    while (!stop_.stop_requested()) {
+    const auto stop = round_.get_token();
+    while (!stop.stop_requested()) {
       bool heard = false;
       const Steady began = loop_.steady();
       auto ended = co_await api_.watch(
-          watch_request(), [&](WatchEvent event) { heard = take(event); }, stop_);
-      if (stop_.stop_requested()) co_return;
+          watch_request(), [&](WatchEvent event) { heard = take(event); }, stop);
+      if (stop.stop_requested()) co_return;
       if (heard) backoff_.reset();
       if (!ended && ended.error().code == ErrorCode::Expired) {
         // A server that expires what it has just listed is asked again no faster than any other.
-        if (!heard) co_await sleep(loop_, backoff_.next(), stop_);
+        if (!heard) co_await sleep(loop_, backoff_.next(), stop);
         co_return;
       }
       if (!ended) report("watching", ended.error());
       const bool cut_short = !heard && loop_.steady() - began < std::chrono::seconds{1};
       if (!ended)
-        co_await sleep(loop_, backoff_.next(ended.error()), stop_);
+        co_await sleep(loop_, backoff_.next(ended.error()), stop);
       else if (cut_short)
-        co_await sleep(loop_, backoff_.next(), stop_);
+        co_await sleep(loop_, backoff_.next(), stop);
     }
   }
 
@@ -186,6 +195,7 @@ class Reflector {
   Random& random_;
   Backoff backoff_;
   std::stop_token stop_;
+  std::stop_source round_ = {};  // a list and its watches: until stop, or until the cache asks anew
   std::string revision_ = {};
   std::string last_error_ = {};
   int refusals_ = 0;

@@ -149,6 +149,54 @@ TEST_F(Reflect, BacksOffWhileTheServerRefuses) {
   EXPECT_TRUE(pods.synced());
 }
 
+TEST_F(Reflect, WhatIsAskedForAnewIsListedAnew) {
+  make("a");
+  start();
+  loop.run_for(seconds{1});
+  ASSERT_TRUE(pods.synced());
+  api.watch_delay = [](const WatchEvent&) { return Duration{minutes{10}}; };
+  make("b");
+  loop.run_for(seconds{5});
+  ASSERT_FALSE(has("b")) << "the watch is behind";
+  pods.refresh();
+  EXPECT_FALSE(pods.synced());
+  bool had = false;
+  pods.when_synced([&] { had = has("b"); });
+  loop.run_for(seconds{1});
+  EXPECT_TRUE(had);
+  api.watch_delay = [](const WatchEvent&) { return Duration{milliseconds{1}}; };
+  make("c");
+  loop.run_for(seconds{1});
+  EXPECT_TRUE(has("c")) << "it is followed on";
+}
+
+TEST_F(Reflect, AListThatBeganBeforeIsNotWhatWasAskedFor) {
+  api.latency = [](const Request&) { return seconds{10}; };
+  start();
+  loop.run_for(seconds{9});
+  make("b");
+  pods.refresh();
+  bool had = false;
+  pods.when_synced([&] { had = has("b"); });
+  loop.run_for(seconds{5});
+  EXPECT_FALSE(pods.synced());
+  loop.run_for(seconds{20});
+  EXPECT_TRUE(had);
+}
+
+TEST_F(Reflect, ItIsListedAnewAtOnceThoughTheServerWasAway) {
+  bool away = true;
+  api.fault = [&](const Request&) {
+    return away ? MemoryFault{.before = failed(ErrorCode::Forbidden, "no").error()} : MemoryFault{};
+  };
+  start();
+  loop.run_for(minutes{10});
+  away = false;
+  pods.refresh();
+  loop.run_for(milliseconds{100});
+  EXPECT_TRUE(pods.synced());
+}
+
 class ReflectPerhaps : public Reflect {
  protected:
   void start() { scope.spawn("pods", reflect(loop, api, perhaps, random, scope.stop_token())); }

@@ -287,6 +287,11 @@ Task<void> Operator::watch(std::stop_token stop) {
 }
 
 Task<void> Operator::work(std::stop_token stop) {
+  for (const auto& unit : impl_->units) unit->world.caches.refresh();
+  return act(std::move(stop));
+}
+
+Task<void> Operator::act(std::stop_token stop) {
   // Events outlive the runtimes, whose last writes still have some to tell.
   std::stop_source events_stop;
   Scope recorder(impl_->loop);
@@ -301,7 +306,7 @@ Task<void> Operator::work(std::stop_token stop) {
 Task<void> Operator::run(std::stop_token stop) {
   Scope scope(impl_->loop);
   scope.spawn("watch", watch(stop));
-  scope.spawn("work", work(stop));
+  scope.spawn("act", act(stop));
   co_await scope.join();
 }
 

@@ -39,10 +39,12 @@ class Operator {
   /// Fills the caches, and keeps them equal to the API server until stopped. To be run beside
   /// work(); a follower in a leader election runs only this.
   Task<void> watch(std::stop_token stop);
-  /// Plans and acts until stopped; waits for the caches first.
+  /// A new leader's part: has the caches filled anew, since a watch may not have brought yet what
+  /// the leader before wrote last; then plans and acts until stopped.
   Task<void> work(std::stop_token stop);
 
-  /// Both, until stopped and every write in flight has its answer.
+  /// For whoever works alone: fills the caches once, plans and acts, until stopped and every write
+  /// in flight has its answer.
   Task<void> run(std::stop_token stop);
 
   bool synced() const;
@@ -58,6 +60,7 @@ class Operator {
   std::optional<std::string> token_of(const kube::ObjectKey& secret) const;
 
  private:
+  Task<void> act(std::stop_token stop);
   Task<void> follow(kube::CacheBase* cache, std::vector<kube::CacheBase*> first,
                     std::stop_token stop);
 

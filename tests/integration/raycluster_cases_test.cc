@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 namespace manta::integration {
 namespace {
@@ -251,6 +253,27 @@ TEST(RayClusterCase, RC_42_AnotherTakesOverWithinTheLeaseAndTwoSeconds) {
                    [](const World& w) { return w.mirror().created("Pod") == 3; }},
                   17s);
   EXPECT_NE(world.identity_of_leader(), leader);
+  world.run_until(cluster_is("c", "ready")).settle();
+  EXPECT_EQ(world.mirror().created("Pod"), 3);
+}
+
+TEST(RayClusterCase, RC_42_ANewLeaderKnowsWhatItsWatchHasMissed) {
+  World world({.processes = 2});
+  world.faults().on_event = [](std::uint64_t, const kube::WatchRequest& request,
+                               const kube::WatchEvent&) {
+    return request.resource == kube::kPods ? EventFault::Break : EventFault::None;
+  };
+  world.apply(kCluster).run_until(
+      {"all Pods are made", [](const World& w) { return w.mirror().created("Pod") == 3; }});
+  std::set<std::string> leaders;
+  for (int deaths = 0; deaths < 6; ++deaths) {
+    leaders.insert(world.identity_of_leader());
+    world.crash_leader();
+    world.pass(60s);
+    EXPECT_EQ(world.mirror().created("Pod"), 3) << "a head too many, for one";
+  }
+  EXPECT_TRUE(leaders.contains("operator-1-1")) << "the one that only watched before";
+  world.faults().on_event = {};
   world.run_until(cluster_is("c", "ready")).settle();
   EXPECT_EQ(world.mirror().created("Pod"), 3);
 }
