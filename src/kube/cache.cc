@@ -249,6 +249,15 @@ std::shared_ptr<const ObjectMeta> CacheSet::meta(const Resource& resource,
   return nullptr;
 }
 
+void when_all_synced(const std::vector<CacheBase*>& caches, std::function<void()> callback) {
+  if (caches.empty()) return callback();
+  const auto left = std::make_shared<std::size_t>(caches.size());
+  for (auto* cache : caches)
+    cache->when_synced([left, callback] {
+      if (--*left == 0) callback();
+    });
+}
+
 void CacheSet::refresh() const {
   for (auto* cache : caches_)
     if (!cache->scope().on_demand) cache->refresh();

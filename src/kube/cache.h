@@ -181,6 +181,10 @@ class Cache final : public CacheBase {
   std::map<std::string, Index, std::less<>> labels_ = {};
 };
 
+/// Calls back when each of them has been synced since, though one may be asked anew meanwhile; at
+/// once when there is none.
+void when_all_synced(const std::vector<CacheBase*>& caches, std::function<void()> callback);
+
 /// Finds a resource's cache, so that the answer to any write lands in it.
 class CacheSet {
  public:

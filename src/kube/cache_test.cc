@@ -56,6 +56,35 @@ struct Heard {
 using Pods = Cache<View>;
 const ObjectKey kA{"n", "a"};
 
+void list_nothing(CacheBase& cache) {
+  cache.begin_replace();
+  cache.end_replace(1);
+}
+
+TEST(Cache, AListThatBeganBeforeARefreshIsNotTheOneAskedFor) {
+  Pods pods(kPods, project);
+  pods.begin_replace();
+  pods.refresh();
+  pods.end_replace(1);
+  EXPECT_FALSE(pods.synced());
+  list_nothing(pods);
+  EXPECT_TRUE(pods.synced());
+}
+
+TEST(Cache, AllHaveBeenSyncedThoughOneIsAskedAnew) {
+  Pods one(kPods, project);
+  Pods other(kPods, project);
+  int called = 0;
+  when_all_synced({}, [&] { ++called; });
+  EXPECT_EQ(called, 1);
+  when_all_synced({&one, &other}, [&] { ++called; });
+  list_nothing(one);
+  EXPECT_EQ(called, 1);
+  one.refresh();
+  list_nothing(other);
+  EXPECT_EQ(called, 2);
+}
+
 TEST(Cache, OlderNewsAreIgnored) {
   Pods pods(kPods, project);
   Heard heard(pods);

@@ -149,12 +149,7 @@ void Runtime::Impl::trigger_all() {
 Task<bool> Runtime::Impl::wait_for_caches(OneShot<bool> over) {
   auto awaited = caches.all();
   std::erase_if(awaited, [](const auto* cache) { return cache->scope().on_demand; });
-  auto left = std::make_shared<std::size_t>(awaited.size());
-  if (*left == 0) co_return true;
-  for (auto* cache : awaited)
-    cache->when_synced([left, over] {
-      if (--*left == 0) over.set(true);
-    });
+  when_all_synced(awaited, [over] { over.set(true); });
   co_return co_await over;
 }
 

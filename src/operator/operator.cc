@@ -265,12 +265,9 @@ Operator::~Operator() = default;
 Task<void> Operator::follow(kube::CacheBase* cache, std::vector<kube::CacheBase*> first,
                             std::stop_token stop) {
   OneShot<bool> go(impl_->loop);
-  const auto when_all_are = [go, first] {
-    if (std::ranges::all_of(first, [](const auto* one) { return one->synced(); })) go.set(true);
-  };
-  for (auto* one : first) one->when_synced(when_all_are);
+  kube::when_all_synced(first, [go] { go.set(true); });
   const std::stop_callback stopped(stop, [go] { go.set(false); });
-  if (!first.empty() && !co_await go) co_return;
+  if (!co_await go) co_return;
   co_await kube::reflect(impl_->loop, impl_->api, *cache, impl_->random, std::move(stop));
 }
 
