@@ -104,6 +104,8 @@ class Evaluator {
     return true;
   }
 
+  // Each kind is a call of its own: inlined, what they all hold would be in the frame of every
+  // level of a tree that may be a thousand deep.
   Outcome step(const Node& node) {
     using enum Node::Kind;
     switch (node.kind) {
@@ -142,7 +144,7 @@ class Evaluator {
     }
   }
 
-  Outcome name(const Node& node) {
+  [[gnu::noinline]] Outcome name(const Node& node) {
     for (auto local = locals_.rbegin(); local != locals_.rend(); ++local)
       if (local->first == node.text) return local->second;
     if (auto bound = bindings_.find(node.text); bound != bindings_.end() && bound->second)
@@ -161,7 +163,7 @@ class Evaluator {
     return found ? make_some(std::move(*found)) : make_none();
   }
 
-  Outcome select(const Node& node) {
+  [[gnu::noinline]] Outcome select(const Node& node) {
     auto target = eval(*node.children[0]);
     if (!target) return target;
     const bool has = node.kind == Node::Kind::Has;
@@ -179,7 +181,7 @@ class Evaluator {
     return std::move(*found);
   }
 
-  Outcome index(const Node& node) {
+  [[gnu::noinline]] Outcome index(const Node& node) {
     auto target = eval(*node.children[0]);
     if (!target) return target;
     auto key = eval(*node.children[1]);
@@ -220,13 +222,13 @@ class Evaluator {
     return values;
   }
 
-  Outcome list(const Node& node) {
+  [[gnu::noinline]] Outcome list(const Node& node) {
     auto items = all(node.children);
     if (!items) return failed(items.error());
     return make_list(std::move(*items));
   }
 
-  Outcome map(const Node& node) {
+  [[gnu::noinline]] Outcome map(const Node& node) {
     auto parts = all(node.children);
     if (!parts) return failed(parts.error());
     auto made = make_of(Value::Kind::Map);
@@ -236,7 +238,7 @@ class Evaluator {
     return made;
   }
 
-  Outcome call(const Node& node) {
+  [[gnu::noinline]] Outcome call(const Node& node) {
     auto arguments = all(node.children);
     if (!arguments) return failed(arguments.error());
     const auto& subject = arguments->front();
@@ -270,21 +272,21 @@ class Evaluator {
     return small(a) && small(b);
   }
 
-  Outcome binary(const Node& node) {
+  [[gnu::noinline]] Outcome binary(const Node& node) {
     auto sides = all(node.children);
     if (!sides) return failed(sides.error());
     if (!is_scalar((*sides)[0], (*sides)[1]) && !afford_all(*sides)) return too_costly();
     return apply_operator(node.kind, (*sides)[0], (*sides)[1]);
   }
 
-  Outcome conditional(const Node& node) {
+  [[gnu::noinline]] Outcome conditional(const Node& node) {
     auto condition = eval(*node.children[0]);
     if (!condition) return condition;
     if (condition->kind != Value::Kind::Bool) return no_overload();
     return eval(*node.children[condition->flag ? 1 : 2]);
   }
 
-  Outcome unary(const Node& node) {
+  [[gnu::noinline]] Outcome unary(const Node& node) {
     auto value = eval(*node.children[0]);
     if (!value) return value;
     if (node.kind == Node::Kind::Not) {
@@ -301,7 +303,7 @@ class Evaluator {
   }
 
   /// `false && error` is false, `true || error` true, whichever side the error is on.
-  Outcome logic(const Node& node) {
+  [[gnu::noinline]] Outcome logic(const Node& node) {
     const bool decisive = node.kind == Node::Kind::Or;
     auto left = eval(*node.children[0]);
     if (left && left->kind == Value::Kind::Bool && left->flag == decisive) return left;
@@ -326,7 +328,7 @@ class Evaluator {
   }
 
   /// map(x, transform), or map(x, condition, transform).
-  Outcome map_macro(const Node& node) {
+  [[gnu::noinline]] Outcome map_macro(const Node& node) {
     const auto steps = range(node);
     if (!steps) return failed(steps.error());
     const bool conditional = node.children.size() == 3;
@@ -345,7 +347,7 @@ class Evaluator {
   }
 
   /// all() and exists() stop at the first item that decides; only without one does an error count.
-  Outcome predicate_macro(const Node& node) {
+  [[gnu::noinline]] Outcome predicate_macro(const Node& node) {
     using enum Node::Kind;
     const auto steps = range(node);
     if (!steps) return failed(steps.error());
