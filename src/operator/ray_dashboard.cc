@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t kMaxAnswer = 1u << 20;  // SEC-07
 // Thousands of replicas, each with half a kilobyte.
 constexpr std::size_t kMaxServeDetails = 16u << 20;
-constexpr std::size_t kMaxQuoted = 512;  // of a body, in an error
+constexpr std::size_t kMaxMetrics = 16u << 20;  // an idle head of Ray 2.60 has 0.7 MB
+constexpr std::size_t kMaxQuoted = 512;         // of a body, in an error
 constexpr std::chrono::seconds kDirectTimeout{2};
 constexpr std::chrono::seconds kProxyTimeout{10};
 constexpr std::chrono::seconds kLogTimeout{10};
@@ -213,7 +214,9 @@ Task<Result<Json>> RayDashboard::serve_ongoing(Json request) {
                    {"port", int_at(request, {"port"})},
                    {"pod", text(proxy, "pod")},
                    {"host", text(proxy, "host")}};
-    auto response = co_await send(one, request_for("GET", "/metrics"));
+    auto http = request_for("GET", "/metrics");
+    http.max_bytes = kMaxMetrics;
+    auto response = co_await send(one, std::move(http));
     if (!response) co_return std::unexpected(response.error().in("asking Serve's metrics"));
     if (!is_success(*response)) co_return refused("asking Serve's metrics", *response);
     if (const auto ongoing = ongoing_requests(response->body)) sum = sum.value_or(0) + *ongoing;

@@ -7,8 +7,12 @@
 namespace manta::operator_ {
 namespace {
 
-constexpr std::string_view kSeries[] = {"ray_serve_num_ongoing_http_requests",
-                                        "ray_serve_num_ongoing_grpc_requests"};
+// A proxy tells its count when that changes, and Ray forgets what has not been told for a while:
+// of a request that takes long it says nothing then, and neither of none. Serve's routers tell what
+// waits and what is at replicas all the time.
+constexpr std::string_view kSeries[] = {
+    "ray_serve_num_ongoing_http_requests", "ray_serve_num_ongoing_grpc_requests",
+    "ray_serve_deployment_queued_queries", "ray_serve_num_ongoing_requests_at_replicas"};
 
 // "name{labels} value" or "name value"; labels' values may hold anything but a bare quote.
 std::optional<double> value_of(std::string_view line, std::string_view name) {

@@ -7,8 +7,9 @@
 
 namespace manta::operator_ {
 
-/// Requests over HTTP and gRPC that the proxies of one node have not answered yet; nothing when its
-/// metrics do not say. `metrics` is Prometheus' text format.
+/// 0 when everything is answered that came to one node; else at least one, as a request may count
+/// where it came in and where it is handled. Nothing when the node's metrics do not say. `metrics`
+/// is Prometheus' text format.
 std::optional<std::int64_t> ongoing_requests(std::string_view metrics);
 
 }  // namespace manta::operator_

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace manta::operator_ {
 namespace {
 
@@ -13,6 +15,16 @@ TEST(OngoingRequests, AreThoseOfEveryProxyOverHttpAndGrpc) {
                              "ray_serve_num_ongoing_grpc_requests 4\n"
                              "ray_serve_num_ongoing_http_requests_of_somebody_else 100\n"),
             7);
+}
+
+// Ray 2.60, a minute after the last request came in.
+TEST(OngoingRequests, OfASilentProxyItsRoutersTell) {
+  const std::string idle =
+      "ray_serve_num_http_requests_total{route=\"/fruit\"} 1.0\n"
+      "ray_serve_deployment_queued_queries{application=\"fruit\",deployment=\"Fruit\"} 0.0\n"
+      "ray_serve_num_ongoing_requests_at_replicas{application=\"fruit\",handle=\"h\"} ";
+  EXPECT_EQ(ongoing_requests(idle + "0.0\n"), 0);
+  EXPECT_EQ(ongoing_requests(idle + "1.0\n"), 1);
 }
 
 TEST(OngoingRequests, NoneIsNotTheSameAsNotKnown) {
