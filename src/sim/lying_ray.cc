@@ -17,6 +17,7 @@ Task<Result<Json>> LyingRay::call(std::string target, Json request) {
   if (!reads || !answer) co_return answer;
   const auto earlier = earlier_.try_emplace(question, *answer).first->second;
   if (!lies || !lies() || !dice_.chance(kShare)) co_return answer;
+  if (op.starts_with("serve") && lied_of_serve) lied_of_serve();
   switch (dice_.between(0, 3)) {
     case 0:
       co_return failed(ErrorCode::NotFound, "Ray says that it does not know the job");

@@ -15,7 +15,8 @@ class LyingRay final : public kube::Outside {
  public:
   LyingRay(kube::Outside& ray, std::uint64_t seed) : ray_(ray), dice_(seed) {}
 
-  std::function<bool()> lies = {};     // while it holds; nothing: never
+  std::function<bool()> lies = {};  // while it holds; nothing: never
+  std::function<void()> lied_of_serve = {};
   std::function<bool()> is_down = {};  // for questions about Serve; RayDashboardDouble has moods
 
   Task<Result<Json>> call(std::string target, Json request) override;

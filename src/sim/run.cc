@@ -118,6 +118,7 @@ class Run {
       serve_ = std::make_unique<ServeDouble>(ray);
       auto between = std::make_unique<LyingRay>(*serve_, options_.seed * 7);
       if (mischiefs_.contains(Mischief::RayLies)) between->lies = [this] { return !over_; };
+      between->lied_of_serve = [this] { services_.hear_lie(); };
       between->is_down = [this] { return world_.ray().mood != RayDashboardDouble::Mood::Answers; };
       return between;
     };

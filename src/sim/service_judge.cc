@@ -16,6 +16,8 @@ constexpr Duration kLookEvery = 1s;
 // For the operator to see that a cluster no longer serves and another does, and
 // to turn requests.
 constexpr Duration kTurnWithin = 2min;
+// Until the operator has asked Ray once more.
+constexpr Duration kBelieved = 5s;
 // Stored times are whole seconds.
 constexpr Duration kRounding = 1s;
 
@@ -209,6 +211,7 @@ void ServiceJudge::hear(const kube::Request& request) {
 }
 
 void ServiceJudge::judge_turn(const Json& service, const std::vector<std::string>& targets) {
+  if (world_.loop().now() - lied_ <= kBelieved) return;
   const auto before = targets_of(service);
   if (std::ranges::none_of(before, [&](const auto& cluster) { return serves(cluster); })) return;
   if (std::ranges::any_of(targets, [&](const auto& cluster) { return has_served(cluster); }))

@@ -31,6 +31,8 @@ class ServiceJudge {
   ~ServiceJudge();
 
   void hear(const kube::Request& request);
+  /// Ray just lied about Serve: what the operator turns where before it asks again is not judged.
+  void hear_lie() { lied_ = world_.loop().now(); }
   void judge_end();
 
  private:
@@ -64,6 +66,7 @@ class ServiceJudge {
   Duration slack_;
   std::vector<std::string>& broken_;
   Loop::TimerId timer_ = {};
+  Time lied_ = {};                                // when Ray last did, about Serve
   std::map<std::string, Cluster> clusters_ = {};  // by name: no two have the same
   struct Names {
     std::string text = {};

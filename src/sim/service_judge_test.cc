@@ -69,6 +69,15 @@ TEST_F(ServiceJudgeTest, ATurnToAClusterThatDoesNotServeIsSeen) {
   EXPECT_THAT(broken, ElementsAre(HasSubstr("turns requests from " + active())));
 }
 
+TEST_F(ServiceJudgeTest, WhoHasJustBeenLiedToIsNotJudged) {
+  judge.hear_lie();
+  hear_turn({{"spec", selects("nobody")}});
+  EXPECT_TRUE(broken.empty());
+  world.pass(6s);
+  hear_turn({{"spec", selects("nobody")}});
+  EXPECT_THAT(broken, ElementsAre(HasSubstr("turns requests from " + active())));
+}
+
 TEST_F(ServiceJudgeTest, AndInAPatchOfTheWholeSpec) {
   hear_turn(JsonArray{{{"op", "test"}, {"path", "/metadata/uid"}, {"value", "u"}},
                       {{"op", "replace"}, {"path", "/spec"}, {"value", selects("nobody")}}});
