@@ -90,7 +90,7 @@ struct Plan {
   std::vector<Stage> stages = {};
   /// Written when no write of the stages is to be made now (none planned, or all withheld); so a
   /// status is about the state after the plan's own writes. Only when there have been more writes
-  /// to make for ten seconds on end, it comes after them and is about the state before. An Update
+  /// to make for ten seconds on end, it comes before them and is about the state before. An Update
   /// of subresource "status" with the resourceVersion that was seen.
   std::optional<Write> status = {};
   std::vector<EventNote> events = {};   // recorded when the plan is first acted on, aggregated

@@ -84,7 +84,7 @@ struct Runtime::Impl {
   Task<std::optional<PassEnd>> pass(ObjectPtr object);  // nothing: the object is gone
   std::optional<Plan> plan(Object& object);
   bool is_outdated(const Object& object) const;  // another is wanted than was planned for
-  Task<Pass> run_stages(ObjectPtr object, std::vector<Stage> stages);
+  Task<void> run_stages(ObjectPtr object, std::vector<Stage> stages, Pass& pass);
   Task<Result<bool>> is_still_so(ObjectPtr object);     // by the server: as planned from
   Task<bool> run_stage(ObjectPtr object, Stage stage);  // true: all is done
   Task<bool> write_status(ObjectPtr object, Write status, Pass& pass);  // true: plan again

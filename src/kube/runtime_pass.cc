@@ -144,16 +144,23 @@ Task<std::optional<PassEnd>> Runtime::Impl::pass(ObjectPtr object) {
   for (const auto& stage : planned->stages) settled &= stage.empty();
   if (settled) object->guard.rest(loop.steady());
 
-  Pass made = co_await run_stages(object, std::move(planned->stages));
-  // Where there is always one more write to make, the status tells at times of the state before.
+  // Where there is always one more write to make, the status tells at times of the state before:
+  // ahead of the writes, as its times are those of the plan.
+  Pass made = {};
+  const bool silent = object->silent_since && began - *object->silent_since >= kSilence;
+  if (silent) {
+    object->silent_since.reset();
+    if (planned->status && co_await write_status(object, *std::move(planned->status), made))
+      object->dirty = true;
+    planned->status.reset();
+  }
+  co_await run_stages(object, std::move(planned->stages), made);
   if (!made.attempted)
     object->silent_since.reset();
   else if (!object->silent_since)
     object->silent_since = began;
-  const bool silent = object->silent_since && loop.steady() - *object->silent_since >= kSilence;
-  if (silent) object->silent_since.reset();
   if (made.attempted) object->dirty = true;
-  if (planned->status && (!made.attempted || silent) &&
+  if (planned->status && !made.attempted &&
       co_await write_status(object, std::move(*planned->status), made))
     object->dirty = true;
   if (planned->look_again) made.retry(loop.steady() + std::max(*planned->look_again, kSoonest));
@@ -164,8 +171,7 @@ Task<std::optional<PassEnd>> Runtime::Impl::pass(ObjectPtr object) {
   co_return made.retry_at ? PassEnd::RequeueAfter : PassEnd::Success;
 }
 
-Task<Runtime::Impl::Pass> Runtime::Impl::run_stages(ObjectPtr object, std::vector<Stage> stages) {
-  Pass pass = {};
+Task<void> Runtime::Impl::run_stages(ObjectPtr object, std::vector<Stage> stages, Pass& pass) {
   for (auto& stage : stages) {
     Stage due;
     bool withheld = false;
@@ -191,7 +197,6 @@ Task<Runtime::Impl::Pass> Runtime::Impl::run_stages(ObjectPtr object, std::vecto
       report_unsettled(object->controller->spec, object->key, first);
     if (withheld) break;
   }
-  co_return pass;
 }
 
 Task<bool> Runtime::Impl::run_stage(ObjectPtr object, Stage stage) {

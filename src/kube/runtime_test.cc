@@ -110,6 +110,28 @@ TEST_F(RuntimeWorld, AStatusIsToldThoughThereIsAlwaysMoreToWrite) {
   EXPECT_LE(api.count(Verb::Update, kWidgets), 8u);
 }
 
+TEST_F(RuntimeWorld, AStatusIsWrittenWhenItIsPlannedThoughAWriteHangs) {
+  make_widget("w", 1);
+  const auto seconds_of = [](Time at) { return at.time_since_epoch() / seconds{1}; };
+  int told = 0;
+  api.latency = [&](const Request& request) {
+    if (request.verb == Verb::Update) {
+      ++told;
+      EXPECT_LE(seconds_of(loop.now()) - int_at(request.body, {"status", "ready"}), 1);
+    }
+    return request.verb == Verb::Create ? minutes{1} : milliseconds{1};
+  };
+  plan = [&](const ObjectKey& key, const PlanContext& context) {
+    auto made = plan_widget(key, context);
+    if (made) made->status = status(*widgets.get(key), seconds_of(context.now));
+    return made;
+  };
+  start();
+  loop.run_for(minutes{3});
+  EXPECT_GT(told, 0);
+  api.latency = [](const Request&) { return milliseconds{1}; };
+}
+
 // A watch may be behind, as a new leader's may: of what is deleted nothing comes back.
 TEST_F(RuntimeWorld, NothingIsDeletedForAWishThatIsPast) {
   make_widget("w", 3);
