@@ -70,9 +70,8 @@ void shift_traffic(const Rollout& rollout, const RolloutSeen& seen, Shares& shar
   // A cluster that lost its head may have less capacity than traffic: that turns nothing away.
   if (rollout.rolling_back) {
     const auto most = capacity(had.active, kAll);
-    // Of one that was just told something, or has not answered, nobody knows that it serves no
-    // more.
-    const bool may = seen.active_serves || (!seen.pending_serves && !seen.pending_unsure);
+    // Nobody is turned from what may answer to what does not.
+    const bool may = seen.active_serves || (!seen.pending_serves && !seen.pending_may_answer);
     if (active < most && may && shift_is_due(rollout, seen))
       active = std::min({kAll, active + seen.step, most});
   } else {

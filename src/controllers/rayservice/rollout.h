@@ -43,7 +43,9 @@ struct RolloutSeen {
   bool pending_going = false;  // is being deleted: its name cannot be used again
   bool active_serves = false;  // every application of its config is RUNNING
   bool pending_serves = false;
-  bool pending_unsure = false;  // it may serve: its answer is still to come
+  /// Requests that go there may be answered, be it by an older config, or by one of which Ray has
+  /// not told yet.
+  bool pending_may_answer = false;
   bool pending_head_ready = false;
   bool active_fits = false;  // its spec is what the user wants
   bool pending_fits = false;

@@ -177,7 +177,7 @@ TEST(WantShares, ARollbackDoesNotTurnTrafficFromWhatMayServe) {
       .active = true, .pending = true, .rolling_back = true, .shares = shares(100, 50, 50, 50)};
   auto seen = inc({.active_exists = true, .pending_exists = true, .active_fits = true});
   EXPECT_EQ(want_shares(rollout, seen).active.traffic, 75);  // nobody serves
-  seen.pending_unsure = true;
+  seen.pending_may_answer = true;
   EXPECT_EQ(want_shares(rollout, seen).active.traffic, 50);
   seen.active_serves = true;
   EXPECT_EQ(want_shares(rollout, seen).active.traffic, 75);

@@ -274,10 +274,14 @@ bool ensure_serve(Draft& draft, const ClusterSeen& cluster, const ServeSeen& ser
                                                 : ensure_newest(draft, cluster, serve, goal);
 }
 
+bool answers(const ServeSeen& serve) {
+  return serve.known && serve.fresh && !serve.applications.empty() &&
+         std::ranges::all_of(serve.applications,
+                             [](const auto& one) { return one.second.status == "RUNNING"; });
+}
+
 bool is_serving(const ServeSeen& serve, const ServeGoal& goal, const ray::RayServiceSpec& spec) {
-  if (!serve.known || !serve.fresh || serve.applications.empty()) return false;
-  for (const auto& [name, application] : serve.applications)
-    if (application.status != "RUNNING") return false;
+  if (!answers(serve)) return false;
   std::optional<JsonObject> config;
   if (goal.config == ServeGoal::Config::Held)
     config = held_config(serve);

@@ -56,7 +56,9 @@ struct ServeGoal {
 bool ensure_serve(Draft& draft, const ClusterSeen& cluster, const ServeSeen& serve,
                   const ServeGoal& goal);
 
-/// Every configured application is listed, and every listed one is RUNNING. RS-03
+/// Every listed application is RUNNING, whatever config they are of.
+bool answers(const ServeSeen& serve);
+/// It answers, and every application of the goal's config is listed. RS-03
 bool is_serving(const ServeSeen& serve, const ServeGoal& goal, const ray::RayServiceSpec& spec);
 
 /// "10.0.0.1:8000", "[fd00::1]:8000": an IPv6 address stands in brackets before a port.

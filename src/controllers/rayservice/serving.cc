@@ -124,8 +124,9 @@ RolloutSeen see_rollout(Draft& draft, const Rollout& rollout, const Sides& sides
       .pending_going = draft.seen.pending.cluster && !sides.pending.exists(),
       .active_serves = sides.active.serves,
       .pending_serves = sides.pending.serves,
-      .pending_unsure =
-          sides.pending.serve.asked && (!sides.pending.serve.known || !sides.pending.serve.fresh),
+      .pending_may_answer =
+          sides.pending.serve.asked && (!sides.pending.serve.known || !sides.pending.serve.fresh ||
+                                        answers(sides.pending.serve)),
       .pending_head_ready = head_is_ready(draft.seen.pending, draft.settings),
       .active_fits = sides.active.fits(),
       .pending_fits = sides.pending.fits(),

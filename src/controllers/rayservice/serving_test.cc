@@ -56,6 +56,29 @@ TEST_F(MidUpgrade, AShareIsToldFirstWhenSomebodyServes) {
   EXPECT_EQ(shares(), "-/-");
 }
 
+// In a rollback both the config and the spec are edited: the old cluster deploys anew, and the new
+// one, which is wanted now, still runs the config before. Its requests are answered. (Seed 35068)
+TEST_F(MidUpgrade, WhatAnswersByAnOlderConfigKeepsItsRequests) {
+  rs.status.conditions.push_back({.type = "RollbackInProgress", .status = "True"});
+  rs.spec.rayClusterConfig.rayVersion = "2.99.0";
+  seen.pending = with_head(cluster("s-next", true));
+  seen.pending.serve_service = service_of("s-next-serve-svc", "s-next");
+  rs.spec.serveConfigV2 = "applications: [{name: a, import_path: 'm:new'}]";
+  answer("s-new", R"({"applications":{"a":{"status":"DEPLOYING"}},"submitted":{"config":
+      {"applications":[{"name":"a","import_path":"m:new"}]},"head":"head-uid/0","listed":true}})");
+  rs.status.activeServiceStatus.targetCapacity = rs.status.pendingServiceStatus.targetCapacity =
+      100;
+  shares_are(80, 20);
+  route_to({{"s-new-serve-svc", 80}, {"s-next-serve-svc", 20}});
+  std::vector<std::int64_t> weights;
+  for (const auto& write : testing::writes(make()))
+    if (write.resource.kind == "HTTPRoute")
+      for (const auto& backend :
+           array_at(array_at(write.body, {"spec", "rules"})[0], {"backendRefs"}))
+        weights.push_back(int_at(backend, {"weight"}));
+  EXPECT_THAT(weights, ::testing::AnyOf(::testing::IsEmpty(), ::testing::ElementsAre(80, 20)));
+}
+
 TEST_F(MidUpgrade, AHeadThatIsDownIsNamed) {
   EXPECT_THAT(upgrade(), Not(HasSubstr("head")));
   for (auto* side : {&seen.active, &seen.pending}) {
