@@ -440,6 +440,23 @@ TEST(RayServiceCase, RS_25_WithTheGateTheOldClusterGoesWhenItHasAnsweredEverythi
   world.settle();
 }
 
+// Whether the answer is of the time before the metrics can be trusted or after it.
+TEST(RayServiceCase, RS_25_WhatIsIdleFromTheBeginningGoesAsSoon) {
+  for (const auto answered_after : {0s, 11s}) {
+    ServiceWorld world({.feature_gates = "RayServiceDeleteIdle=true"});
+    world.serve().ongoing = answered_after > 0s ? 1 : 0;
+    world.deploy(kService);
+    const auto old = world.active();
+    world.set_image("two").run_until(active_is_not(world, old)).pass(answered_after);
+    world.serve().ongoing = 0;
+    world.pass(17s - answered_after);
+    EXPECT_THAT(world.clusters(), Contains(old)) << "the last requests may not be counted yet";
+    world.pass(15s);
+    EXPECT_THAT(world.clusters(), ElementsAre(world.active()));
+    world.settle();
+  }
+}
+
 TEST(RayServiceCase, RS_25_TheDelayHoldsWhateverIsInFlight) {
   for (const auto ongoing : {std::optional(3), std::optional<int>()}) {
     ServiceWorld world({.feature_gates = "RayServiceDeleteIdle=true"});

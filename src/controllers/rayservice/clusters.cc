@@ -151,6 +151,7 @@ bool never_served(const Draft& draft, const ray::RayCluster& cluster) {
 
 // Ray tells Prometheus every ten seconds, and the last requests are sent when the Service turns.
 constexpr std::chrono::seconds kMetricsLag{20};
+constexpr std::chrono::seconds kMetricsPoll{5};
 
 // Nobody is sent there any more, and its proxies have answered everything. RS-25
 bool is_idle(Draft& draft, const ray::RayCluster& cluster, Time dropped) {
@@ -171,12 +172,17 @@ bool is_idle(Draft& draft, const ray::RayCluster& cluster, Time dropped) {
                                       {"namespace", cluster.meta.key.namespace_},
                                       {"port", port},
                                       {"proxies", std::move(proxies)}},
-                            .interval = std::chrono::seconds{5}};
+                            .interval = kMetricsPoll};
   const auto fact = draft.context.facts.find(request.name);
   draft.plan.facts.push_back(std::move(request));
-  if (fact == draft.context.facts.end() || !fact->second.answer) return false;
-  return fact->second.at >= dropped + kMetricsLag &&
-         int_at(*fact->second.answer, {"ongoing"}, -1) == 0;
+  if (fact == draft.context.facts.end() || !fact->second.answer ||
+      int_at(*fact->second.answer, {"ongoing"}, -1) != 0)
+    return false;
+  const auto trusted = dropped + kMetricsLag;
+  if (fact->second.at >= trusted) return true;
+  // The same answer again is no news, and nobody would call for it.
+  draft.look_at(std::max(trusted, draft.now()) + kMetricsPoll);
+  return false;
 }
 
 }  // namespace

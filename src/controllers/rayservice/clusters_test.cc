@@ -457,6 +457,9 @@ TEST_F(IdleTable, OnlyWhenAllIsAnsweredItGoesBeforeTheDelay) {
   EXPECT_THAT(deleted(), ElementsAre());
   says(JsonObject{{"ongoing", 0}}, kNow - seconds{41});
   EXPECT_THAT(deleted(), ElementsAre()) << "the last requests were not counted yet";
+  auto early = draft();
+  delete_dangling(early);
+  EXPECT_EQ(early.plan.look_again, seconds{5}) << "the same answer again is no news";
   says(JsonObject{{"ongoing", 0}}, kNow - seconds{40});
   EXPECT_THAT(deleted(), ElementsAre("s-old"));
 }
