@@ -98,14 +98,16 @@ class Lab:
     def get(self, *args):
         return json.loads(self.kubectl("get", *args, "-o", "json").stdout)
 
-    @staticmethod
-    def wait(what, condition, timeout=60):
+    def wait(self, what, condition, timeout=60):
         end = time.monotonic() + timeout
         while time.monotonic() < end:
             if value := condition():
                 return value
             time.sleep(0.2)
-        raise AssertionError(f"waited {timeout} s for {what}")
+        there = self.kubectl("get", "rayclusters,pods", "-A", check=False).stdout
+        logs = "".join(f"--- {process.log}\n" + "\n".join(process.log.read_text(errors="replace").splitlines()[-20:]) + "\n"
+                       for process in self.processes)
+        raise AssertionError(f"waited {timeout} s for {what}\n{there}{logs}")
 
     def kubeconfig(self, folder, user="mgr-a", **changes):
         """A kubeconfig file for one user; `changes` go into its cluster or user."""

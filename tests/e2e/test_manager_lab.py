@@ -38,6 +38,9 @@ def clean(lab):
     for kind in ("rayclusters", "validatingwebhookconfigurations", "leases"):
         lab.kubectl("delete", kind, "--all", "--wait=false", check=False)
     lab.wait("the RayClusters to go", lambda: not lab.get("rayclusters")["items"])
+    # The collector of garbage asks less and less often for an owner after an outage: it may take minutes.
+    lab.kubectl("delete", "pods", "--all", "--force", check=False)
+    lab.wait("the Pods to go", lambda: not lab.get("pods")["items"])
 
 
 class Users:
