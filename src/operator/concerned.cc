@@ -11,6 +11,32 @@
 
 namespace manta::operator_ {
 
+namespace {
+
+void add(std::vector<kube::ObjectKey>& keys, std::vector<kube::ObjectKey> more) {
+  for (auto& key : more)
+    if (std::ranges::find(keys, key) == keys.end()) keys.push_back(std::move(key));
+}
+
+// Those whose name begins or ends this object's, as it does in all names that we give: the object
+// stands where one of theirs is, or is to be, whoever made it.
+template <class T>
+std::vector<kube::ObjectKey> named_in(const kube::Cache<T>& cache, const kube::ObjectKey& key) {
+  std::vector<kube::ObjectKey> found;
+  const auto look_up = [&](std::string name) {
+    kube::ObjectKey one{key.namespace_, std::move(name)};
+    if (cache.get(one)) found.push_back(std::move(one));
+  };
+  for (auto dash = key.name.find('-'); dash != std::string::npos;
+       dash = key.name.find('-', dash + 1)) {
+    look_up(key.name.substr(0, dash));
+    look_up(key.name.substr(dash + 1));
+  }
+  return found;
+}
+
+}  // namespace
+
 bool made_for_service(const kube::ObjectMeta& meta) {
   return meta.label(ray::kLabelOriginCrd) == ray::kKindRayService;
 }
@@ -22,11 +48,21 @@ std::vector<kube::ObjectKey> services_of_cluster(const kube::ObjectMeta& cluster
 
 std::vector<kube::ObjectKey> services_of_dependent(const World& world,
                                                    const kube::ObjectMeta& dependent) {
-  if (auto owners = kube::owner_of_kind(ray::kRayServices)(dependent); !owners.empty())
-    return owners;
+  auto keys = kube::owner_of_kind(ray::kRayServices)(dependent);
+  if (!keys.empty()) return keys;
   for (const auto& key : kube::owner_of_kind(ray::kRayClusters)(dependent))
-    if (const auto cluster = world.clusters.get(key)) return services_of_cluster(cluster->meta);
-  return {};
+    if (const auto cluster = world.clusters.get(key)) add(keys, services_of_cluster(cluster->meta));
+  return keys;
+}
+
+std::vector<kube::ObjectKey> services_by_name(const World& world,
+                                              const kube::ObjectMeta& dependent) {
+  auto keys = services_of_dependent(world, dependent);
+  add(keys, named_in(world.ray_services, dependent.key));
+  for (const auto& key : named_in(world.clusters, dependent.key))
+    if (const auto cluster = world.clusters.get(key)) add(keys, services_of_cluster(cluster->meta));
+  add(keys, world.given_names.services_of(dependent.key));
+  return keys;
 }
 
 std::vector<kube::ObjectKey> services_of_secret(const World& world,
@@ -42,7 +78,7 @@ std::vector<kube::ObjectKey> services_of_slice(const World& world, const kube::O
   const auto service =
       world.services.get({slice.key.namespace_, std::string(slice.label(kube::kLabelServiceName))});
   if (!service) return {};
-  return services_of_dependent(world, service->meta);
+  return services_by_name(world, service->meta);
 }
 
 std::vector<kube::ObjectKey> owners_of_gang(const World& world, const kube::Resource& owner,
@@ -72,8 +108,15 @@ std::vector<kube::ObjectKey> clusters_of(const kube::ObjectMeta& dependent) {
   // Services that users made in the head Service's place have its labels only, and a Pod that was
   // relabelled has another's.
   kube::ObjectKey named{dependent.key.namespace_, std::string(dependent.label(ray::kLabelCluster))};
-  if (!named.name.empty() && std::ranges::find(keys, named) == keys.end())
-    keys.push_back(std::move(named));
+  if (!named.name.empty()) add(keys, {std::move(named)});
+  return keys;
+}
+
+std::vector<kube::ObjectKey> clusters_by_name(const World& world,
+                                              const kube::ObjectMeta& dependent) {
+  auto keys = clusters_of(dependent);
+  add(keys, named_in(world.clusters, dependent.key));
+  add(keys, world.given_names.clusters_of(dependent.key));
   return keys;
 }
 

@@ -15,10 +15,17 @@ bool made_for_service(const kube::ObjectMeta& meta);
 std::vector<kube::ObjectKey> services_of_cluster(const kube::ObjectMeta& cluster);
 std::vector<kube::ObjectKey> services_of_dependent(const World& world,
                                                    const kube::ObjectMeta& dependent);
+/// The same, and whose object is to stand where this one does, whoever made it: when it goes or
+/// becomes what is waited for, nobody else would say so.
+std::vector<kube::ObjectKey> services_by_name(const World& world,
+                                              const kube::ObjectMeta& dependent);
 std::vector<kube::ObjectKey> services_of_slice(const World& world, const kube::ObjectMeta& slice);
 
 /// Which RayClusters and RayJobs a changed object concerns.
 std::vector<kube::ObjectKey> clusters_of(const kube::ObjectMeta& dependent);
+/// The same, and whose object is to stand where this one does. RC-26
+std::vector<kube::ObjectKey> clusters_by_name(const World& world,
+                                              const kube::ObjectMeta& dependent);
 std::vector<kube::ObjectKey> clusters_using_account(const World& world,
                                                     const kube::ObjectMeta& account);
 std::vector<kube::ObjectKey> jobs_of_cluster(const World& world, const kube::ObjectMeta& cluster);

@@ -57,13 +57,21 @@ bool GivenNames::concerns_serving(const Json& slice) const {
          given_.contains({kube::key_of(slice).namespace_, service});
 }
 
-std::vector<kube::ObjectKey> GivenNames::clusters_of(const kube::ObjectKey& service) const {
-  std::vector<kube::ObjectKey> clusters;
+std::vector<kube::ObjectKey> GivenNames::givers(const Names& names,
+                                                const kube::ObjectKey& service) const {
+  std::vector<kube::ObjectKey> givers;
   if (given_.contains(service))
-    for (const auto& [cluster, name] : of_clusters_)
-      if (cluster.namespace_ == service.namespace_ && name == service.name)
-        clusters.push_back(cluster);
-  return clusters;
+    for (const auto& [giver, name] : names)
+      if (giver.namespace_ == service.namespace_ && name == service.name) givers.push_back(giver);
+  return givers;
+}
+
+std::vector<kube::ObjectKey> GivenNames::clusters_of(const kube::ObjectKey& service) const {
+  return givers(of_clusters_, service);
+}
+
+std::vector<kube::ObjectKey> GivenNames::services_of(const kube::ObjectKey& service) const {
+  return givers(of_services_, service);
 }
 
 }  // namespace manta::operator_

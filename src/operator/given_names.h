@@ -25,9 +25,12 @@ class GivenNames {
   bool concerns_serving(const Json& slice) const;
   /// The RayClusters whose specs give their head Service this unusual name.
   std::vector<kube::ObjectKey> clusters_of(const kube::ObjectKey& service) const;
+  /// The RayServices whose specs give their serve Service this unusual name.
+  std::vector<kube::ObjectKey> services_of(const kube::ObjectKey& service) const;
 
  private:
   using Names = std::map<kube::ObjectKey, std::string>;  // by the object whose spec gives them
+  std::vector<kube::ObjectKey> givers(const Names& names, const kube::ObjectKey& service) const;
   void give(Names& names, const kube::ObjectKey& giver, std::string name);
 
   Names of_clusters_ = {};

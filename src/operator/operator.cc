@@ -22,24 +22,12 @@ namespace manta::operator_ {
 namespace {
 
 using Watch = kube::ControllerSpec::Watch;
+using Affected = decltype(Watch::affected);
 
 // A PodGroup or Workload concerns whose it is, and whose it would be.
-std::function<std::vector<kube::ObjectKey>(const kube::ObjectMeta&)> gangs_of(
-    const World& world, const kube::Resource& owner) {
+Affected gangs_of(const World& world, const kube::Resource& owner) {
   return
       [&world, &owner](const kube::ObjectMeta& meta) { return owners_of_gang(world, owner, meta); };
-}
-
-// A Service without our labels may have the name that ours is to have. RC-26
-std::vector<kube::ObjectKey> clusters_by_service(const World& world, const kube::ObjectMeta& meta) {
-  auto keys = clusters_of(meta);
-  constexpr std::string_view kSuffix = "-head-svc";
-  if (keys.empty()) keys = world.given_names.clusters_of(meta.key);
-  if (!keys.empty() || !meta.key.name.ends_with(kSuffix)) return keys;
-  const kube::ObjectKey cluster{meta.key.namespace_,
-                                meta.key.name.substr(0, meta.key.name.size() - kSuffix.size())};
-  if (world.clusters.get(cluster)) keys.push_back(cluster);
-  return keys;
 }
 
 void watch_secrets(World& world, std::vector<Watch>& watches,
@@ -51,16 +39,22 @@ void watch_secrets(World& world, std::vector<Watch>& watches,
                        }});
 }
 
+Affected clusters_by_name_in(const World& world) {
+  return [&world](const kube::ObjectMeta& meta) { return clusters_by_name(world, meta); };
+}
+
 void watch_optional(World& world, std::vector<Watch>& watches) {
-  if (world.routes) watches.push_back({&*world.routes, kube::owner_of_kind(ray::kRayClusters)});
+  const auto by_name = clusters_by_name_in(world);
+  if (world.routes) watches.push_back({&*world.routes, by_name});
   if (world.pod_groups) watches.push_back({&*world.pod_groups, gangs_of(world, ray::kRayClusters)});
   if (world.workloads) watches.push_back({&*world.workloads, kube::itself});  // named like it
   if (!world.certificates) return;
-  watches.push_back({&*world.certificates, kube::owner_of_kind(ray::kRayClusters)});
+  watches.push_back({&*world.certificates, by_name});
 }
 
 kube::ControllerSpec cluster_controller(World& world, const controllers::Settings& settings) {
   const auto owner = kube::owner_of_kind(ray::kRayClusters);
+  const auto by_name = clusters_by_name_in(world);
   kube::ControllerSpec spec{
       .name = "raycluster",
       .primary = ray::kRayClusters,
@@ -73,13 +67,9 @@ kube::ControllerSpec cluster_controller(World& world, const controllers::Setting
       },
       .watches = {Watch{&world.clusters, kube::itself},
                   Watch{.cache = &world.pods, .affected = clusters_of, .frees_quota = true},
-                  Watch{&world.services,
-                        [&world](const kube::ObjectMeta& meta) {
-                          return clusters_by_service(world, meta);
-                        }},
-                  Watch{&world.claims, owner}, Watch{&world.ingresses, owner},
-                  Watch{&world.roles, owner}, Watch{&world.role_bindings, owner},
-                  Watch{&world.batch_jobs, owner},
+                  Watch{&world.services, by_name}, Watch{&world.claims, by_name},
+                  Watch{&world.ingresses, by_name}, Watch{&world.roles, by_name},
+                  Watch{&world.role_bindings, by_name}, Watch{&world.batch_jobs, owner},
                   Watch{&world.service_accounts,
                         [&world](const kube::ObjectMeta& meta) {
                           return clusters_using_account(world, meta);
@@ -171,12 +161,12 @@ kube::ControllerSpec policy_controller(World& world, const controllers::Settings
                         [](const kube::ObjectMeta* before, const kube::ObjectMeta* after) {
                           return !before || !after || before->generation != after->generation;
                         }},
-                  Watch{&*world.policies, kube::owner_of_kind(ray::kRayClusters)}},
+                  Watch{&*world.policies, clusters_by_name_in(world)}},
   };
 }
 
 kube::ControllerSpec mtls_controller(World& world, const controllers::Settings& settings) {
-  const auto owner = kube::owner_of_kind(ray::kRayClusters);
+  const auto by_name = clusters_by_name_in(world);
   kube::ControllerSpec spec{
       .name = "raycluster-mtls",
       .primary = ray::kRayClusters,
@@ -187,8 +177,9 @@ kube::ControllerSpec mtls_controller(World& world, const controllers::Settings& 
         if (!world.secrets.known_to(key)) return kube::Plan();  // planned again when it is
         return controllers::mtls::plan(*seen, settings, context.now);
       },
-      .watches = {Watch{&world.clusters, kube::itself}, Watch{&*world.issuers, owner},
-                  Watch{&*world.certificates, owner}, Watch{&world.pods, owner}},
+      .watches = {Watch{&world.clusters, kube::itself}, Watch{&*world.issuers, by_name},
+                  Watch{&*world.certificates, by_name},
+                  Watch{&world.pods, kube::owner_of_kind(ray::kRayClusters)}},
   };
   watch_secrets(world, spec.watches, clusters_of_secret);
   return spec;

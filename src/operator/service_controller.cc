@@ -18,6 +18,9 @@ kube::ControllerSpec service_controller(World& world, const controllers::Setting
   const auto of_dependent = [&world](const kube::ObjectMeta& meta) {
     return services_of_dependent(world, meta);
   };
+  const auto by_name = [&world](const kube::ObjectMeta& meta) {
+    return services_by_name(world, meta);
+  };
   const auto of_secret = [&world](const kube::ObjectMeta& meta) {
     return services_of_secret(world, meta);
   };
@@ -33,7 +36,7 @@ kube::ControllerSpec service_controller(World& world, const controllers::Setting
       },
       .watches = {{.cache = &world.ray_services, .affected = kube::itself},
                   {.cache = &world.clusters, .affected = services_of_cluster},
-                  {.cache = &world.services, .affected = of_dependent},
+                  {.cache = &world.services, .affected = by_name},
                   {.cache = &world.secrets.labelled, .affected = of_secret},
                   {.cache = &world.secrets.named, .affected = of_secret},
                   {.cache = &world.pods, .affected = of_dependent, .matters = is_head},
@@ -43,9 +46,9 @@ kube::ControllerSpec service_controller(World& world, const controllers::Setting
                          return services_of_slice(world, meta);
                        }}},
   };
-  const auto owner = kube::owner_of_kind(ray::kRayServices);
-  if (world.gateways) spec.watches.push_back({.cache = &*world.gateways, .affected = owner});
-  if (world.http_routes) spec.watches.push_back({.cache = &*world.http_routes, .affected = owner});
+  if (world.gateways) spec.watches.push_back({.cache = &*world.gateways, .affected = by_name});
+  if (world.http_routes)
+    spec.watches.push_back({.cache = &*world.http_routes, .affected = by_name});
   return spec;
 }
 
