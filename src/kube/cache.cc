@@ -163,9 +163,9 @@ void CacheBase::end_replace(std::uint64_t resource_version) {
 }
 
 void CacheBase::report_unreadable(const Json& object, const Error& error) const {
-  log::warn("ignored an object that cannot be read", {{"resource", resource_.plural},
-                                                      {"object", key_of(object).to_string()},
-                                                      {"error", error.message}});
+  log::error("ignored an object that cannot be read", {{"resource", resource_.plural},
+                                                       {"object", key_of(object).to_string()},
+                                                       {"error", error.message}});
 }
 
 bool CacheBase::in_scope(const Json& object) const {

@@ -237,9 +237,9 @@ void EventRecorder::Impl::enqueue(const SeriesPtr& series) {
   queue.push_back(series);
   if (queue.size() > kQueued) {
     if (dropped++ == 0)
-      log::warn("too many events wait to be written, dropping the oldest",
-                {{"object", queue.front()->regarding.key.to_string()},
-                 {"reason", queue.front()->note.reason}});
+      log::error("too many events wait to be written, dropping the oldest",
+                 {{"object", queue.front()->regarding.key.to_string()},
+                  {"reason", queue.front()->note.reason}});
     known.erase(queue.front()->identity);
     queue.pop_front();
   }
@@ -276,7 +276,7 @@ void EventRecorder::Impl::pump() {
     scope.spawn("event", write(std::move(series)));
   }
   if (queue.empty() && dropped > 0)
-    log::warn("events were dropped", {{"count", std::exchange(dropped, 0)}});
+    log::error("events were dropped", {{"count", std::exchange(dropped, 0)}});
 }
 
 Task<void> EventRecorder::Impl::write(SeriesPtr series) {

@@ -30,8 +30,8 @@ Result<void> Credentials::read_token_file() {
     if (!have_)
       return failed(ErrorCode::Unauthorized,
                     text ? config_.token_file + " is empty" : text.error().message);
-    log::warn("cannot read the token file again",
-              {{"file", config_.token_file}});  // the old one may still do
+    log::error("cannot read the token file again",
+               {{"file", config_.token_file}});  // the old one may still do
   } else {
     header_ = "Bearer " + *text;
     have_ = true;

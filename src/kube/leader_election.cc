@@ -73,8 +73,8 @@ Task<bool> LeaderElection::try_once() {
                                  .timeout = options_.retry_period});
   if (!got) {
     if (got.error().code == ErrorCode::NotFound) co_return co_await write(std::nullopt);
-    log::warn("cannot read the leader election Lease",
-              {{"lease", options_.lease.to_string()}, {"error", got.error().message}});
+    log::error("cannot read the leader election Lease",
+               {{"lease", options_.lease.to_string()}, {"error", got.error().message}});
     co_return false;
   }
   observe(got->body);
@@ -113,8 +113,8 @@ Task<bool> LeaderElection::write(std::optional<Json> held) {
                                     .timeout = options_.renew_deadline / 2});
   loop_.cancel(limit);
   if (!answer) {
-    log::warn("cannot write the leader election Lease",
-              {{"lease", options_.lease.to_string()}, {"error", answer.error().message}});
+    log::error("cannot write the leader election Lease",
+               {{"lease", options_.lease.to_string()}, {"error", answer.error().message}});
     co_return false;
   }
   observe(answer->body);

@@ -184,7 +184,7 @@ class Reflector {
   void report(std::string_view doing, const Error& error) {
     if (error.code == ErrorCode::Cancelled) return;  // we stop
     const bool known = std::exchange(last_error_, error.message) == error.message;
-    (known ? &log::debug : &log::warn)(
+    (known ? &log::debug : &log::error)(
         "cannot follow a resource, trying again",
         {{"resource", cache_.resource().plural}, {"doing", doing}, {"error", error.message}});
   }

@@ -56,8 +56,8 @@ Json named(const ObjectKey& key) {
 }
 
 void report_unsettled(const ControllerSpec& spec, const ObjectKey& key, const std::string& write) {
-  log::warn("a plan does not settle, slowing it down",
-            {{"logger", spec.logger}, {spec.primary.kind, named(key)}, {"write", write}});
+  log::error("a plan does not settle, slowing it down",
+             {{"logger", spec.logger}, {spec.primary.kind, named(key)}, {"write", write}});
 }
 
 }  // namespace
@@ -326,7 +326,7 @@ void Runtime::Impl::report(Object& object, const Write& write, const WriteOutcom
   if (observer) observer->wrote(spec.name, write, outcome.answer);
   // A status that says why is another state; the rest are counts and times.
   const bool tells = write.subresource.empty() || !write.why.empty();
-  const auto level = outcome.kind == Kind::Failed          ? &log::warn
+  const auto level = outcome.kind == Kind::Failed          ? &log::error
                      : outcome.kind == Kind::Done && tells ? &log::info
                                                            : &log::debug;
   const auto message = outcome.kind == Kind::Done    ? "wrote"

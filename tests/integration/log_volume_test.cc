@@ -5,6 +5,7 @@
 // Three lines of 200 bytes a pass, and no line for what else happens, are less than it writes: its
 // JSON lines alone have 190 bytes of level, time, logger, the object's name and namespace, and the
 // reconcileID.
+#include "case_tools.h"
 #include "kept_log.h"
 #include "manifests.h"
 #include "world.h"
@@ -40,6 +41,17 @@ TEST(LogVolume, PF_06_AnHourIsATwentiethAndShowsEveryTransition) {
   EXPECT_EQ(log.text().find(R"(:"")"), std::string::npos) << "fields that say nothing";
   EXPECT_LT(log.text().size() * 20, kPassesOfAJob * kLeastBytesAPass) << log.text();
   EXPECT_GT(log.count(), 10u);
+}
+
+// docs/troubleshooting.md says to look for these.
+TEST(LogLevel, WhatIsRefusedIsAnError) {
+  World world({.tamper = [](kube::Api& wire) {
+    return std::make_unique<Refuses>(wire, kube::kServices, "services is forbidden: no");
+  }});
+  const KeptLog log(world.loop(), log::Level::Error);
+  world.apply(kCluster).pass(1s);
+  EXPECT_NE(log.text().find(R"({"level":"error")"), std::string::npos);
+  EXPECT_NE(log.text().find("services is forbidden: no"), std::string::npos) << log.text();
 }
 
 }  // namespace
