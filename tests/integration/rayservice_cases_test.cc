@@ -309,6 +309,19 @@ TEST(RayServiceCase, RS_17_ATimedOutServiceStaysSo) {
   EXPECT_EQ(world.condition("Ready"), "False InitializingTimeout");
 }
 
+TEST(RayServiceCase, RS_17_AnInvalidEditRevivesNothing) {
+  ServiceWorld world;
+  auto yaml = service_with("");
+  yaml.replace(yaml.find("{name: s}"), 9,
+               "{name: s, annotations: {ray.io/initializing-timeout: 60s}}");
+  world.kubelet().hold({{"ray.io/node-type", "head"}});
+  world.apply(yaml).run_until(has_condition("s", "Ready", "False InitializingTimeout"));
+  world.patch("RayService", "s", "{spec: {upgradeStrategy: {type: Sometimes}}}").pass(1min);
+  EXPECT_EQ(world.condition("Ready"), "False InitializingTimeout");
+  world.patch("RayService", "s", "{spec: {upgradeStrategy: null}}").pass(1min);
+  EXPECT_EQ(world.condition("Ready"), "False InitializingTimeout");
+}
+
 TEST(RayServiceCase, RS_17_WithTheGateAMendedSpecRevives) {
   ServiceWorld world({.feature_gates = "RayServiceRevive=true"});
   auto yaml = service_with("");
@@ -558,6 +571,16 @@ TEST(RayServiceCase, SEEN_29_MendingTheFirstSpecStartsAsIfNew) {
   EXPECT_EQ(world.condition("UpgradeInProgress"), "False Initializing");
   EXPECT_EQ(world.condition("Ready"), "False Initializing");
   world.run_until(service_serves("s")).settle();
+}
+
+TEST(RayServiceCase, SEEN_29_SoDoesMendingOneThatNeverServed) {
+  ServiceWorld world;
+  world.kubelet().hold({{"ray.io/node-type", "head"}});
+  world.apply(kService).run_until(has_condition("s", "Ready", "False Initializing"));
+  world.patch("RayService", "s", "{spec: {upgradeStrategy: {type: Sometimes}}}")
+      .run_until(has_condition("s", "Ready", "False ValidationFailed"));
+  world.patch("RayService", "s", "{spec: {upgradeStrategy: null}}").pass(1s);
+  EXPECT_EQ(world.condition("Ready"), "False Initializing");
 }
 
 TEST(RayServiceCase, SEEN_30_WhatTheChildWouldRefuseIsRefusedHere) {

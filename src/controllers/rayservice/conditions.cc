@@ -18,8 +18,7 @@ void update_ready(Draft& draft, std::int32_t endpoints) {
   if (endpoints > 0)
     return mark(draft, kReady, "True", "NonZeroServeEndpoints",
                 "Number of serve endpoints is greater than 0");
-  const bool was_invalid = reason_of(draft.status, kReady) == kValidationFailed;
-  if (is_marked(draft.status, kReady) || (was_invalid && !draft.active_name().empty()))
+  if (is_marked(draft.status, kReady) || reason_of(draft.status, kReady) == kValidationFailed)
     mark(draft, kReady, "False", "ZeroServeEndpoints", "Number of serve endpoints dropped to 0");
 }
 
@@ -104,10 +103,10 @@ void mark_initializing(Draft& draft, std::string_view message) {
 }
 
 void update_conditions(Draft& draft, std::int32_t endpoints) {
-  // SEEN-29: of an object whose first spec was invalid nothing has begun.
-  const bool never_began = !ray::find_condition(draft.status.conditions, kUpgradeInProgress) &&
-                           draft.active_name().empty();
-  if (never_began) mark_initializing(draft, kIsInitializing);
+  // SEEN-29: of an object that was invalid before it ever served nothing has begun.
+  const bool begins = !ray::find_condition(draft.status.conditions, kUpgradeInProgress) ||
+                      reason_of(draft.status, kReady) == kValidationFailed;
+  if (begins && draft.active_name().empty()) mark_initializing(draft, kIsInitializing);
   update_ready(draft, endpoints);
   update_upgrade(draft);
   check_initializing_timeout(draft, endpoints);

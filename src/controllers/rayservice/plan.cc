@@ -42,12 +42,13 @@ void refuse(Draft& draft, const Problem& problem) {
   draft.plan.events.push_back(
       warning(problem.reason, "Validate",
               fmt::format("{}: {}", draft.seen.key().to_string(), problem.message)));
+  // The end stays the end: only a valid spec can be a new beginning.
+  if (reason_of(draft.status, kReady) == kInitializingTimeout) return;
   auto message = problem.message;
-  if (!draft.active_name().empty()) {
-    // SEEN-32. Of one that never began nothing was observed either.
-    message += ". " + what_stays(draft);
+  // Of one that never began nothing was observed.
+  if (!draft.active_name().empty() || !draft.pending_name().empty())
     draft.status.observedGeneration = draft.service().meta.generation;
-  }
+  if (!draft.active_name().empty()) message += ". " + what_stays(draft);  // SEEN-32
   mark(draft, kReady, "False", kValidationFailed, std::move(message));
 }
 
