@@ -62,7 +62,8 @@ void bring_up(Draft& draft) {
         give_notice(draft, kWaitingForUser, "submit a job to Ray, then set spec.jobId");
       return draft.move_to("Waiting");
     case Mode::K8sJob:
-      if (ensure_submitter(draft)) draft.move_to("Running");
+      if (ensure_submitter(draft)) return draft.move_to("Running");
+      status.dashboardURL = draft.job().status.dashboardURL;  // told with the move, as upstream
       return;
     case Mode::Http:
     case Mode::Sidecar:

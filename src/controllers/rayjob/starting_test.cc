@@ -104,6 +104,7 @@ TEST(RayJobObstacle, IsTheApiServersRefusalOfTheSubmitter) {  // RJ-32
   EXPECT_EQ(world.state(), "Initializing//");
   EXPECT_EQ(world.job.status.message,
             "creating the submitter Job j: restartPolicy: Unsupported value");
+  EXPECT_EQ(world.job.status.dashboardURL, "") << "told with the move to Running";
   EXPECT_EQ(world.notices(), "");
 }
 
