@@ -89,7 +89,12 @@ Json to_json(const StringMap& map) {
 }  // namespace
 
 Result<RayCluster> parse_ray_cluster(const Json& object) { return parse_kind<RayCluster>(object); }
-Result<RayJob> parse_ray_job(const Json& object) { return parse_kind<RayJob>(object); }
+Result<RayJob> parse_ray_job(const Json& object) {
+  auto job = parse_kind<RayJob>(object);
+  // The API server defaults what is absent, and takes an empty text.
+  if (job && job->spec.submissionMode.empty()) job->spec.submissionMode = "K8sJobMode";
+  return job;
+}
 Result<RayService> parse_ray_service(const Json& object) { return parse_kind<RayService>(object); }
 Result<RayCronJob> parse_ray_cron_job(const Json& object) { return parse_kind<RayCronJob>(object); }
 

@@ -370,6 +370,13 @@ TEST(ManagedBy, OnlyAbsentAndOursAreOurs) {
   EXPECT_FALSE(is_managed_by_us("kueue.x-k8s.io/multikueue"));
 }
 
+TEST(ParseRayJob, AnEmptyModeIsTheDefault) {
+  const auto job = parse_ray_job(
+      Json{{"metadata", {{"name", "j"}, {"namespace", "n"}}}, {"spec", {{"submissionMode", ""}}}});
+  ASSERT_TRUE(job);
+  EXPECT_EQ(job->spec.submissionMode, "K8sJobMode");
+}
+
 // What cannot be read could not be deleted either, and the API server takes any number.
 TEST(ParseRayJob, NumbersBeyond32BitsAreTheLargestThere) {
   const auto job = parse_ray_job(Json{{"metadata", {{"name", "j"}, {"namespace", "n"}}},

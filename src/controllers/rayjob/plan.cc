@@ -126,9 +126,8 @@ void plan_valid(Draft& draft) {
 // Taken by the API server and by upstream, which then waits for ever for a job that nobody submits.
 void look_at_mode(Draft& draft) {
   const auto& mode = draft.spec().submissionMode;
-  const bool known = mode.empty() || mode == "K8sJobMode" || mode == "HTTPMode" ||
-                     mode == "InteractiveMode" || mode == "SidecarMode";
-  if (known || is_terminal_deployment(draft.status.jobDeploymentStatus))
+  if (submission_mode(draft.spec()) != Mode::Other ||
+      is_terminal_deployment(draft.status.jobDeploymentStatus))
     return take_notice_back(draft, kUnknownMode);
   give_notice(draft, kUnknownMode,
               fmt::format("nobody submits the job: spec.submissionMode is {:?}, which is none of "

@@ -5,7 +5,7 @@
 namespace manta::controllers::rayjob {
 
 Mode submission_mode(const ray::RayJobSpec& spec) {
-  if (spec.submissionMode == "K8sJobMode" || spec.submissionMode.empty()) return Mode::K8sJob;
+  if (spec.submissionMode == "K8sJobMode") return Mode::K8sJob;
   if (spec.submissionMode == "HTTPMode") return Mode::Http;
   if (spec.submissionMode == "InteractiveMode") return Mode::Interactive;
   if (spec.submissionMode == "SidecarMode") return Mode::Sidecar;
