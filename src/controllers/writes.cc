@@ -100,6 +100,17 @@ kube::Write set_finalizer(const kube::Resource& resource, const kube::ObjectMeta
           .why = present ? "our finalizer is missing" : "our finalizer has done its work"};
 }
 
+JsonArray replace_spec(const kube::ServiceView& live, JsonObject spec) {
+  spec.erase("clusterIP");
+  if (!live.clusterIP.empty()) spec["clusterIP"] = live.clusterIP;
+  if (live.clusterIP == "None") spec.erase("type");  // headless ones cannot become anything else
+  // Given by a cloud's webhook as a rule.
+  if (!live.loadBalancerClass.empty() && string_at(spec, {"type"}) == "LoadBalancer")
+    spec["loadBalancerClass"] = live.loadBalancerClass;
+  return {{{"op", "test"}, {"path", "/metadata/uid"}, {"value", live.meta.uid}},
+          {{"op", "replace"}, {"path", "/spec"}, {"value", std::move(spec)}}};
+}
+
 kube::EventNote normal(std::string_view reason, std::string_view action, std::string note) {
   return {kube::EventType::Normal, std::string(reason), std::string(action), std::move(note)};
 }

@@ -25,6 +25,10 @@ kube::Write update_status(const kube::Resource& resource, const kube::ObjectMeta
 kube::Write set_finalizer(const kube::Resource& resource, const kube::ObjectMeta& meta,
                           std::string_view finalizer, bool present);
 
+/// JSON patch that turns a live Service to another spec, whole: nothing of the old one stays but
+/// what cannot change (RS-05).
+JsonArray replace_spec(const kube::ServiceView& live, JsonObject spec);
+
 kube::EventNote normal(std::string_view reason, std::string_view action, std::string note);
 kube::EventNote warning(std::string_view reason, std::string_view action, std::string note);
 

@@ -203,6 +203,7 @@ Result<ServiceView> project_service(const Json& object) {
       .meta = std::move(*meta),
       .type = text_at(object, {"spec", "type"}),
       .clusterIP = text_at(object, {"spec", "clusterIP"}),
+      .loadBalancerClass = text_at(object, {"spec", "loadBalancerClass"}),
       .selector = string_map_at(object, {"spec", "selector"}),
   };
   for (const auto& item : array_at(object, {"spec", "ports"})) {

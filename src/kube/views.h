@@ -120,6 +120,7 @@ struct ServiceView {
   ObjectMeta meta = {};
   std::string type = {};
   std::string clusterIP = {};  // "None" when headless
+  std::string loadBalancerClass = {};
   StringMap selector = {};
   std::vector<ServicePortView> ports = {};
   /// All of it, for who has to compare it; null: this projection keeps none.

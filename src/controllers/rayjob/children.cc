@@ -113,20 +113,11 @@ void ensure_head_service(Draft& draft) {
   // RC-26: a Service of that name may belong to a RayCluster of the RayJob's name.
   const auto* owner = live.meta.controller_owner();
   if (!owner || owner->uid != draft.job().meta.uid) return;
-  auto& spec = ensure(wanted, {"spec"}).as_object();
-  for (const auto& [label, value] : live.selector)
-    if (auto& selector = ensure(wanted, {"spec", "selector"}).as_object();
-        !selector.contains(label))
-      selector[label] = nullptr;  // a merge patch removes by null
-  spec.erase("clusterIP");
   kube::Write write{.kind = kube::WriteKind::Patch,
                     .resource = kube::kServices,
                     .key = live.meta.key,
-                    .body = {{"metadata",
-                              {{"uid", live.meta.uid},
-                               {"resourceVersion", std::to_string(live.meta.resource_version)}}},
-                             {"spec", spec}},
-                    .patch_type = kube::PatchType::Merge,
+                    .body = replace_spec(live, object_at(wanted, {"spec"})),
+                    .patch_type = kube::PatchType::Json,
                     .lane = "service",
                     .why = "the RayJob runs on another cluster now"};
   set_events(write, "Updated", "Service", "Updated the service " + key,

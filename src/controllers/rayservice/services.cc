@@ -31,17 +31,6 @@ void set_service_events(kube::Write& write, bool created, const std::string& key
       fmt::format("Failed to {} the service {}, {{error}}", created ? "create" : "update", key));
 }
 
-// Turns a live Service to what is wanted, whole: nothing of the old spec stays but the address,
-// which cannot change (RS-05).
-JsonArray turned(const kube::ServiceView& live, const Json& wanted) {
-  JsonObject spec = object_at(wanted, {"spec"});
-  spec.erase("clusterIP");
-  if (!live.clusterIP.empty()) spec["clusterIP"] = live.clusterIP;
-  if (live.clusterIP == "None") spec.erase("type");  // headless ones cannot become anything else
-  return {{{"op", "test"}, {"path", "/metadata/uid"}, {"value", live.meta.uid}},
-          {{"op", "replace"}, {"path", "/spec"}, {"value", std::move(spec)}}};
-}
-
 // Drift of a Service that selects the right cluster is the user's own.
 void ensure_service(Draft& draft, const ServicePtr& live,
                     const std::shared_ptr<const ray::RayCluster>& target, Json wanted,
@@ -64,7 +53,7 @@ void ensure_service(Draft& draft, const ServicePtr& live,
   kube::Write write{.kind = kube::WriteKind::Patch,
                     .resource = kube::kServices,
                     .key = live->meta.key,
-                    .body = turned(*live, wanted),
+                    .body = replace_spec(*live, object_at(wanted, {"spec"})),
                     .patch_type = kube::PatchType::Json,
                     .lane = std::string(lane),
                     .why = "another cluster serves now"};

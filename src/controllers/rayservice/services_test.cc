@@ -65,6 +65,21 @@ TEST_F(ServicesTable, OneOfAnotherClusterIsTurnedWholeAndKeepsItsAddress) {
   EXPECT_EQ(made[0].done_event->note, "Updated the service ns/s-serve-svc");
 }
 
+// The API server refuses another class of a load balancer, and a cloud's webhook gave this one.
+TEST_F(ServicesTable, ALoadBalancerKeepsItsClass) {
+  for (const bool balances : {true, false}) {
+    rs.spec.serveService = {{"spec", {{"type", balances ? "LoadBalancer" : "ClusterIP"}}}};
+    seen.head_service = standing("s-head-svc", "s-new");
+    auto live = *standing("s-serve-svc", "s-old");
+    live.loadBalancerClass = "cloud.example/nlb";
+    seen.serve_service = std::make_shared<kube::ServiceView>(live);
+    const auto made = ensured();
+    ASSERT_EQ(made.size(), 1u);
+    EXPECT_EQ(string_at(*find(array_at(made[0].body, {}).at(1), {"value"}), {"loadBalancerClass"}),
+              balances ? "cloud.example/nlb" : "");
+  }
+}
+
 TEST_F(ServicesTable, AHeadlessOneStaysHeadless) {
   rs.spec.rayClusterConfig.headGroupSpec.serviceType = "NodePort";
   target = cluster("s-new", true);
