@@ -4,6 +4,7 @@
 #include "controllers/rayjob/dashboard.h"
 #include "controllers/rayjob/notices.h"
 #include "controllers/rayjob/submitter.h"
+#include "ray/builders/cluster_facts.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -184,6 +185,15 @@ void end_failed_checks(Draft& draft) {
   draft.status.jobStatusCheckFailureStartTime.reset();
   take_notice_back(draft, kDashboardSilent);
   take_notice_back(draft, kJobUnknown);
+}
+
+void tell_unreachable(Draft& draft) {
+  const auto& cluster = *draft.seen.cluster;
+  tell_once(
+      draft, kDashboardSilent,
+      fmt::format("Ray cannot be asked about the job: Secret {}, with the token of RayCluster "
+                  "{}, is not there or has no key auth_token",
+                  ray::auth_secret_name(cluster), cluster.meta.key.name));
 }
 
 void tell_unknown_job(Draft& draft) {

@@ -127,8 +127,11 @@ void follow(Draft& draft) {
   const auto answer = reachable ? ask_job_info(draft) : std::nullopt;
   const JobInfo* info = answer && *answer ? &**answer : nullptr;
   if (submitter.failure && ends_by_failed_submitter(draft, submitter, info)) return;
-  if (!answer) return;
-  if (info)
+  if (!reachable)
+    tell_unreachable(draft);
+  else if (!answer)
+    return;
+  else if (info)
     handle_job_info(draft, *info, submitter);
   else if ((*answer).error().code == ErrorCode::NotFound)
     handle_unknown_job(draft, submitter);

@@ -176,6 +176,47 @@ TEST(RayJob, SubmitterThatEndedLongBeforeTheJobFailsItWhereTheGraceIsSet) {
   EXPECT_EQ(world.state(), "Failed/FAILED/JobDeploymentStatusTransitionGracePeriodExceeded");
 }
 
+// spec/04 §2.1: the submitter's end is looked at before the dashboard's client is made.
+TEST(RayJob, WhoseClustersTokenIsMissingIsToldAndEndsWhereTheGraceIsSet) {
+  for (const bool set : {false, true}) {
+    World world;
+    world.settings.job_grace_is_set = set;
+    world.ready();
+    auto cluster = *world.cluster;
+    cluster.spec.authOptions = ray::AuthOptions{.mode = "token"};
+    world.cluster = std::make_shared<ray::RayCluster>(cluster);
+    world.settle();
+    EXPECT_EQ(world.notices(), "DashboardSilent");
+    world.submitter_ends().pass_time(std::chrono::seconds{30});
+    EXPECT_EQ(world.state(),
+              set ? "Failed/FAILED/JobDeploymentStatusTransitionGracePeriodExceeded" : "Running//");
+  }
+}
+
+// spec/04 §5.3: nothing of the old spec stays but the address.
+TEST(RayJob, ItsHeadServiceIsTurnedWholeToAnotherCluster) {
+  World world;
+  world.ready();
+  auto service = *world.service;
+  service.meta.uid = "svc-uid";
+  service.type = "NodePort";
+  service.clusterIP = "10.96.0.7";
+  service.selector = {{"ray.io/cluster", "before"}};
+  world.service = std::make_shared<kube::ServiceView>(service);
+  const auto plan = world.look();
+  ASSERT_FALSE(plan.stages.empty());
+  const auto& turned = plan.stages[0][0];
+  EXPECT_EQ(turned.patch_type, kube::PatchType::Json);
+  const auto& ops = array_at(turned.body, {});
+  ASSERT_EQ(ops.size(), 2u);
+  EXPECT_EQ(string_at(ops[0], {"value"}), "svc-uid");
+  EXPECT_EQ(string_at(ops[1], {"path"}), "/spec");
+  EXPECT_EQ(string_at(ops[1], {"value", "clusterIP"}), "10.96.0.7");
+  EXPECT_EQ(string_at(ops[1], {"value", "selector", "ray.io/cluster"}),
+            world.cluster->meta.key.name);
+  EXPECT_EQ(string_at(ops[1], {"value", "type"}), "");
+}
+
 TEST(RayJobHttp, SubmitsOnceRayDoesNotKnowTheJob) {
   World world("HTTPMode");
   world.ready();
