@@ -497,7 +497,18 @@ TEST(RayServiceCase, RS_27_WithTheGateTheHeadServiceInheritsWhatUsersGave) {
     EXPECT_EQ(label_of(service, "tier"), gate ? "edge" : "");
     EXPECT_EQ(string_at(service, {"metadata", "annotations", "example.com/dns"}),
               gate ? "head" : "");
-    world.settle();
+    world.patch("Service", "s-head-svc", "{metadata: {labels: {mine: \"1\"}}}");
+    const auto old = world.active();
+    world
+        .patch("RayService", "s", R"({spec: {rayClusterConfig: {rayVersion: "2.99.0",
+            headServiceAnnotations: {example.com/dns: other}}}})")
+        .run_until(active_is_not(world, old))
+        .settle();
+    EXPECT_EQ(string_at(world.get("Service", "s-head-svc"),
+                        {"metadata", "annotations", "example.com/dns"}),
+              gate ? "other" : "")
+        << "the next cluster's";
+    EXPECT_EQ(label_of(world.get("Service", "s-head-svc"), "mine"), "1");
   }
 }
 

@@ -253,7 +253,7 @@ void plan_gcs_claim(const RayClusterSeen& seen, ObjectsDecision& out) {
   const bool ours = owner && owner->uid == cluster.meta.uid;
   const bool namesake =
       owner && !ours && owner->kind == "RayCluster" && owner->name == cluster.meta.key.name;
-  if (owner && !ours && !namesake) {
+  if (!retain && owner && !ours && !namesake) {
     out.blocked = fmt::format("claim {} belongs to {} {}", key, owner->kind, owner->name);
     return;
   }
@@ -262,7 +262,6 @@ void plan_gcs_claim(const RayClusterSeen& seen, ObjectsDecision& out) {
   for (const auto& other : live.meta.owners)
     if (!other.controller) owners.push_back(kube::to_json(other));
   if (!retain) owners.push_back(ray::owner_json(cluster.meta, ray::kKindRayCluster));
-  if (retain && !owner) return;
   out.add({.kind = kube::WriteKind::Patch,
            .resource = kube::kPersistentVolumeClaims,
            .key = live.meta.key,

@@ -162,7 +162,7 @@ bool is_idle(Draft& draft, const ray::RayCluster& cluster, Time dropped) {
   const auto port = ray::service_ports(cluster.spec).at(std::string(ray::kPortMetricsName));
   JsonArray proxies;
   for (const auto& pod : pods->second)
-    if (!pod->meta.deleting && !pod->podIP.empty())
+    if (!pod->podIP.empty())  // one that is being deleted may still answer its last request
       proxies.push_back({{"pod", pod->meta.key.name}, {"host", host_and_port(pod->podIP, port)}});
   if (proxies.empty()) return false;
   kube::FactRequest request{.name = "ongoing:" + name,

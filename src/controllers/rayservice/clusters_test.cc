@@ -437,6 +437,9 @@ struct IdleTable : DanglingTable {
 };
 
 TEST_F(IdleTable, EveryPodIsAsked) {
+  auto going = *seen.dropped_pods["s-old"].back();  // with a request that it may still answer
+  going.meta.deleting = kNow;
+  seen.dropped_pods["s-old"].back() = std::make_shared<kube::PodView>(going);
   auto out = draft();
   delete_dangling(out);
   ASSERT_EQ(out.plan.facts.size(), 1u);

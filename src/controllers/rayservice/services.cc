@@ -31,6 +31,19 @@ void set_service_events(kube::Write& write, bool created, const std::string& key
       fmt::format("Failed to {} the service {}, {{error}}", created ? "create" : "update", key));
 }
 
+// Adds what `wanted` has of labels and annotations; what users added stays.
+void add_metadata(JsonArray& patch, const kube::ObjectMeta& live, const Json& wanted) {
+  for (const auto& [field, map] :
+       {std::pair{"annotations", &live.annotations}, std::pair{"labels", &live.labels}}) {
+    JsonObject merged;
+    for (const auto& [key, value] : *map) merged[key] = value;
+    for (const auto& one : object_at(wanted, {"metadata", field})) merged[one.key()] = one.value();
+    patch.push_back({{"op", "add"},
+                     {"path", fmt::format("/metadata/{}", field)},
+                     {"value", std::move(merged)}});
+  }
+}
+
 // Drift of a Service that selects the right cluster is the user's own.
 void ensure_service(Draft& draft, const ServicePtr& live,
                     const std::shared_ptr<const ray::RayCluster>& target, Json wanted,
@@ -57,6 +70,8 @@ void ensure_service(Draft& draft, const ServicePtr& live,
                     .patch_type = kube::PatchType::Json,
                     .lane = std::string(lane),
                     .why = "another cluster serves now"};
+  if (draft.settings.service_gates.inherit_service_meta)
+    add_metadata(write.body.as_array(), live->meta, wanted);
   set_service_events(write, false, key);
   draft.write(std::move(write));
 }
