@@ -4,7 +4,8 @@
   deploy/rbac/calls.yaml         -> the rules of the Helm chart and of kustomize
   deploy/crd                     -> the operator chart's crds/
   comments of a chart's values   -> the table in that chart's README.md
-  a chart's values               -> its values.schema.json, with `# @one-of A B` and `# @any` above a value
+  a chart's values               -> its values.schema.json, where a line above a value may say more:
+                                    `# @one-of A B`, `# @from 0 to 9`, `# @any`, or `# @NAME` of a definition below
 
   tools/gen_deploy.py            write
   tools/gen_deploy.py --check    exit 1, naming the files, when one is not what would be written
@@ -142,7 +143,15 @@ def unless_unset(schema):
     return {"if": {"$ref": "#/definitions/unset"}, "else": schema}
 
 
+# What Go's flags read as a boolean.
+SWITCH = [True, False, 1, 0, *"1 0 t f T F true false TRUE FALSE True False".split()]
+NAMES = {"type": ["string", "number"], "pattern": r"^\S*$"}
 DEFINITIONS = {"unset": {"enum": [None, "", False, 0, [], {}]},
+               "switch": {"enum": [None, "", *SWITCH]},
+               "gates": unless_unset({"type": "array", "items": {
+                   "type": "object", "required": ["name", "enabled"],
+                   "properties": {"name": {"type": "string", "minLength": 1}, "enabled": {"enum": SWITCH}}}}),
+               "namespaces": unless_unset({"anyOf": [NAMES, {"type": "array", "items": NAMES}]}),
                "text": unless_unset({"type": ["string", "number", "boolean"]}),
                "integer": unless_unset({"type": ["integer", "string"], "pattern": "^[-+]?[0-9]+$"}),
                "list": unless_unset({"type": "array"}),
@@ -167,8 +176,13 @@ def value_schema(value, words):
     """Of one value, or nothing where anything goes."""
     if words and words[0] == "one-of":
         return unless_unset({"enum": words[1:]})
+    if words and words[0] == "from":
+        return unless_unset({"type": ["integer", "string"], "pattern": "^[+]?[0-9]+$",
+                             "minimum": int(words[1]), "maximum": int(words[3])})
+    if words and words[0] in DEFINITIONS:
+        return {"$ref": "#/definitions/" + words[0]}
     if words == ["any"] or value is None or isinstance(value, bool):
-        return None  # templates ask of a switch only whether it is set
+        return None  # of other switches templates ask only whether they are set
     kinds = {int: "integer", str: "text", list: "list", dict: "map"}
     return {"$ref": "#/definitions/" + kinds[type(value)]}
 

@@ -57,11 +57,19 @@ class Rendered(list):
         return [o["metadata"]["name"] for o in self if o["kind"] == kind]
 
 
-def helm_template(chart, values=None, release=None, namespace="kuberay-system", check=True):
+def helm(chart, values, release, namespace, check):
     with tempfile.TemporaryDirectory() as folder:
-        done = run("helm", "template", release or chart, DEPLOY / "helm" / chart, "--namespace", namespace,
+        return run("helm", "template", release or chart, DEPLOY / "helm" / chart, "--namespace", namespace,
                    "--values", values_file(folder, values or {}), check=check)
+
+
+def helm_template(chart, values=None, release=None, namespace="kuberay-system", check=True):
+    done = helm(chart, values, release, namespace, check)
     return Rendered(documents(done.stdout)) if done.returncode == 0 else done.stderr
+
+
+def helm_text(chart, values=None, release=None, namespace="kuberay-system"):
+    return helm(chart, values, release, namespace, check=True).stdout
 
 
 @functools.cache

@@ -112,6 +112,7 @@ def test_deployment_value(values, path, want):
     ({"batchScheduler": {"enabled": True}}, ["--enable-batch-scheduler"]),
     ({"batchScheduler": {"name": "volcano"}}, ["--batch-scheduler=volcano"]),
     ({"watchNamespace": ["a", "b"]}, ["--watch-namespace", "a,b"]),
+    ({"watchNamespace": "a,b"}, ["--watch-namespace", "a,b"]),
     ({"singleNamespaceInstall": True}, ["--watch-namespace", "kuberay-system"]),
     ({"singleNamespaceInstall": True, "watchNamespace": ["n1"]}, ["--watch-namespace", "n1"]),
     ({"logging": {"baseDir": "/logs", "fileName": "op.log"}}, ["--log-file-path", "/logs/op.log"]),
@@ -120,6 +121,8 @@ def test_deployment_value(values, path, want):
     ({"useKubernetesProxy": False}, ["--use-kubernetes-proxy=false"]),
     ({"leaderElectionEnabled": False}, ["--enable-leader-election=false"]),
     ({"metrics": {"enabled": False}}, ["--enable-metrics=false"]),
+    ({"metrics": {"enabled": "0"}}, ["--enable-metrics=false"]),
+    ({"useKubernetesProxy": "T"}, ["--use-kubernetes-proxy=true"]),
     ({"reconcileConcurrency": 5}, ["--reconcile-concurrency=5"]),
     ({"kubeClient": {"qps": 75.5, "burst": 150}}, ["--qps=75.5", "--burst=150"]),
     ({"kubeClient": {"qps": 2000000, "burst": 3000000}}, ["--qps=2000000", "--burst=3000000"]),
@@ -138,6 +141,8 @@ def test_flag(values, want):
     ({"logging": {"baseDir": "/logs"}}, "--log-file-path"),
     ({}, "--watch-namespace"),
     ({}, "--use-kubernetes-proxy"),
+    ({"useKubernetesProxy": None}, "--use-kubernetes-proxy"),
+    ({"metrics": {"enabled": ""}}, "--enable-metrics"),
     ({}, "--batch-scheduler"),
     ({"batchScheduler": None}, "--batch-scheduler"),
     ({}, "--config"),
@@ -229,6 +234,12 @@ def test_default_config_has_what_is_set_only():
         "logStdoutEncoder", "logFileEncoder"]
 
 
+def test_config_says_of_a_switch_true_or_false():
+    config = yaml.safe_load(configuration({"metrics": {"enabled": "1"}, "leaderElectionEnabled": "F", "useKubernetesProxy": None}))
+    assert (config["enableMetrics"], config["enableLeaderElection"]) == (True, False)
+    assert "useKubernetesProxy" not in config
+
+
 def test_config_watches_the_release_namespace_of_a_single_namespace_install():
     assert 'watchNamespace: "default"' in configuration({"singleNamespaceInstall": True})
 
@@ -284,6 +295,8 @@ def rights(values):
     ({"singleNamespaceInstall": True}, LEADER * 2),
     ({"singleNamespaceInstall": True, "watchNamespace": ["a", "b"]},
      LEADER + [("Role", "a"), ("RoleBinding", "a"), ("Role", "b"), ("RoleBinding", "b")]),
+    ({"singleNamespaceInstall": True, "watchNamespace": "a,b"},
+     LEADER + [("Role", "a"), ("RoleBinding", "a"), ("Role", "b"), ("RoleBinding", "b")]),
     ({"singleNamespaceInstall": True, "crNamespacedRbacEnable": False, "watchNamespace": ["n1"]}, LEADER),
 ])
 def test_rights_by_mode(values, want):
@@ -319,7 +332,8 @@ def test_scheduler_rules(values, group, single):
 
 @pytest.mark.parametrize("values", [
     {"batchScheduler": {"name": "yunikorn"}}, {"batchScheduler": {"name": "kai-scheduler"}}, {"batchScheduler": None},
-    {"featureGates": [{"name": "KubernetesWAS", "enabled": False}]}])
+    {"featureGates": [{"name": "KubernetesWAS", "enabled": False}]},
+    {"featureGates": [{"name": "KubernetesWAS", "enabled": "false"}]}])
 def test_no_scheduler_rules(values):
     assert render(values).of("ClusterRole", "kuberay-operator") == render().of("ClusterRole", "kuberay-operator")
 

@@ -2,7 +2,7 @@
 import pytest
 import yaml
 
-from conftest import DEPLOY, helm_template
+from conftest import DEPLOY, helm_template, helm_text
 
 GROUPS = ("head", "worker", "smallGroup")
 LABELS = {"helm.sh/chart": "ray-cluster-1.1.0", "app.kubernetes.io/instance": "test",
@@ -120,6 +120,15 @@ IN_POD = [  # value, field of the Pod's spec, content
     ("podSecurityContext", "securityContext", {"runAsUser": 1, "runAsGroup": 2, "fsGroup": 3}),
     ("resourceClaims", "resourceClaims", [{"name": "gpu", "resourceClaimName": "g"}]),
 ]
+
+
+@pytest.mark.parametrize("group", GROUPS[1:])
+@pytest.mark.parametrize("field", ["replicas", "minReplicas", "maxReplicas", "numOfHosts"])
+def test_large_numbers_are_as_written(group, field):
+    """A values file is JSON to Helm, with floating point numbers."""
+    number = (1 << 31) - 1
+    found = helm_text("ray-cluster", values_of(group, {field: number}))
+    assert f"{field}: {number}\n" in found
 
 
 @pytest.mark.parametrize("group", GROUPS)

@@ -122,6 +122,15 @@ def test_helm_warns_of_an_image_that_is_not_ours(installed, image, warned):
     assert ("WARNING" in shown) == warned
 
 
+@pytest.mark.parametrize("values, warned", [
+    ({"replicas": 2, "leaderElectionEnabled": False}, True), ({"replicas": "2", "leaderElectionEnabled": "false"}, True),
+    ({"replicas": 2}, False), ({"leaderElectionEnabled": False}, False)])
+def test_helm_warns_of_several_operators_without_leader_election(installed, values, warned):
+    shown = installed("install", "notes", DEPLOY / "helm/kuberay-operator", "--skip-crds", "--dry-run=server",
+                      values={"image": {"repository": "registry.example/operator"}, **values}).stdout.split("\nNOTES:\n")[1]
+    assert ("without leader election" in shown) == warned
+
+
 def test_helm_says_whose_api_server_it_installs(installed):
     shown = installed("install", "notes", DEPLOY / "helm/kuberay-apiserver", "--dry-run=server").stdout
     assert "KubeRay's image" in shown.split("\nNOTES:\n")[1]

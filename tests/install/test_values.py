@@ -30,6 +30,7 @@ CONTENT = {"gcsFaultTolerance.enabled": True, "featureGates": [{"name": "G", "en
            "service.ports": [{"name": "http", "port": 1, "targetPort": 2}], "security": None,
            "additionalWorkerGroups": {"g": {}}, "kubeClient.qps": 7.5, "image.pullPolicy": "Always",
            "logging.stdoutEncoder": "console", "logging.fileEncoder": "console", "batchScheduler.name": "volcano",
+           "useKubernetesProxy": True, "watchNamespace": ["a"],
            "service.type": "NodePort", "head.restartPolicy": "Always", "worker.restartPolicy": "Always"}
 
 
@@ -104,6 +105,23 @@ def test_every_value_is_documented(chart):
     ("kuberay-operator", {"image": "my/image:1"}, "image"),
     ("kuberay-operator", {"service": {"type": "Balancer"}}, "type"),
     ("kuberay-operator", {"tolerations": "all"}, "tolerations"),
+    ("kuberay-operator", {"replicas": -1}, "replicas"),
+    ("kuberay-operator", {"replicas": "-1"}, "replicas"),
+    ("kuberay-operator", {"livenessProbe": {"periodSeconds": -5}}, "periodSeconds"),
+    ("kuberay-operator", {"readinessProbe": {"failureThreshold": 1 << 31}}, "failureThreshold"),
+    ("kuberay-operator", {"service": {"port": 99999}}, "port"),
+    ("kuberay-operator", {"metrics": {"enabled": "yes"}}, "enabled"),
+    ("kuberay-operator", {"leaderElectionEnabled": "maybe"}, "leaderElectionEnabled"),
+    ("kuberay-operator", {"useKubernetesProxy": [True]}, "useKubernetesProxy"),
+    ("kuberay-operator", {"featureGates": [{"name": "RayCronJob"}]}, "featureGates"),
+    ("kuberay-operator", {"featureGates": [{"enabled": True}]}, "featureGates"),
+    ("kuberay-operator", {"featureGates": [{"name": "RayCronJob", "enabled": "on"}]}, "enabled"),
+    ("kuberay-operator", {"featureGates": [{"name": "RayCronJob", "enabled": None}]}, "enabled"),
+    ("kuberay-operator", {"featureGates": ["RayCronJob=true"]}, "featureGates"),
+    ("kuberay-operator", {"watchNamespace": {"team-a": True}}, "watchNamespace"),
+    ("kuberay-operator", {"watchNamespace": ["a", " b"]}, "watchNamespace"),
+    ("kuberay-operator", {"watchNamespace": "a, b"}, "watchNamespace"),
+    ("kuberay-apiserver", {"replicaCount": -2}, "replicaCount"),
     ("kuberay-operator", {"nodeSelector": ["a"]}, "nodeSelector"),
     ("kuberay-apiserver", {"replicaCount": "two"}, "replicaCount"),
     ("ray-cluster", {"worker": {"replicas": "many"}}, "replicas"),
@@ -121,7 +139,10 @@ TAKEN = [("replicas", "3"), ("replicas", 0), ("replicas", None), ("replicas", ""
          ("image.tag", None), ("image", None), ("logging", None), ("logging.stdoutEncoder", ""),
          ("batchScheduler", None), ("nodeSelector", None), ("nodeSelector", []), ("tolerations", {}),
          ("tolerations", ""), ("env", [{"name": "A", "value": "1"}]), ("useKubernetesProxy", "true"),
-         ("rbacEnable", "false"), ("metrics.enabled", "true"), ("watchNamespace", ["a"]), ("unheardOf", {"a": [1]}),
+         ("rbacEnable", "false"), ("metrics.enabled", "true"), ("metrics.enabled", ""), ("metrics.enabled", 1),
+         ("leaderElectionEnabled", "False"), ("useKubernetesProxy", None), ("watchNamespace", ["a"]),
+         ("watchNamespace", "a,b"), ("watchNamespace", None), ("watchNamespace", [""]), ("service.port", "8081"),
+         ("featureGates", [{"name": "RayCronJob", "enabled": "true", "unheardOf": 1}]), ("unheardOf", {"a": [1]}),
          ("image.unheardOf", 1), ("featureGates", []), ("serviceAccount.create", None), ("global", {"x": 1}),
          ("kubeClient.qps", "75.5"), ("livenessProbe.periodSeconds", "5"), ("resources", None), ("labels", {"a": "b"})]
 

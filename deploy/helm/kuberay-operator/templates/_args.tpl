@@ -42,14 +42,14 @@
 - --log-file-encoder
 - {{ . }}
 {{- end }}
-{{- if hasKey .Values "useKubernetesProxy" }}
-- --use-kubernetes-proxy={{ .Values.useKubernetesProxy }}
+{{- with include "kuberay-operator.switch" .Values.useKubernetesProxy }}
+- --use-kubernetes-proxy={{ . }}
 {{- end }}
-{{- if hasKey .Values "leaderElectionEnabled" }}
-- --enable-leader-election={{ .Values.leaderElectionEnabled }}
+{{- with include "kuberay-operator.switch" .Values.leaderElectionEnabled }}
+- --enable-leader-election={{ . }}
 {{- end }}
-{{- if hasKey (.Values.metrics | default dict) "enabled" }}
-- --enable-metrics={{ .Values.metrics.enabled }}
+{{- with include "kuberay-operator.switch" (.Values.metrics).enabled }}
+- --enable-metrics={{ . }}
 {{- end }}
 {{- if hasKey .Values "reconcileConcurrency" }}
 - --reconcile-concurrency={{ include "kuberay-operator.reconcileConcurrency" . }}

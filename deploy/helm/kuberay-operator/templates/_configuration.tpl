@@ -1,16 +1,16 @@
 {{/* The keys of the operator's configuration file; docs/configuration.md says what each means. */}}
 {{- define "kuberay-operator.configuration" -}}
-{{- if hasKey .Values "leaderElectionEnabled" }}
-enableLeaderElection: {{ .Values.leaderElectionEnabled }}
+{{- with include "kuberay-operator.switch" .Values.leaderElectionEnabled }}
+enableLeaderElection: {{ . }}
 {{- end }}
-{{- if hasKey (.Values.metrics | default dict) "enabled" }}
-enableMetrics: {{ .Values.metrics.enabled }}
+{{- with include "kuberay-operator.switch" (.Values.metrics).enabled }}
+enableMetrics: {{ . }}
 {{- end }}
 {{- if hasKey .Values "reconcileConcurrency" }}
 reconcileConcurrency: {{ include "kuberay-operator.reconcileConcurrency" . }}
 {{- end }}
-{{- if hasKey .Values "useKubernetesProxy" }}
-useKubernetesProxy: {{ .Values.useKubernetesProxy }}
+{{- with include "kuberay-operator.switch" .Values.useKubernetesProxy }}
+useKubernetesProxy: {{ . }}
 {{- end }}
 {{- with .Values.kubeClient }}
 {{- if hasKey . "qps" }}

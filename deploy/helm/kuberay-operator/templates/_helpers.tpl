@@ -33,6 +33,13 @@ of a chart that may not have had them.
 {{- if ne (toString .) "false" -}}true{{- end -}}
 {{- end -}}
 
+{{/* A switch that the operator reads as true or false; empty where it is not set. */}}
+{{- define "kuberay-operator.switch" -}}
+{{- if not (or (kindIs "invalid" .) (eq (toString .) "")) -}}
+{{- has (lower (toString .)) (list "true" "t" "1") -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "kuberay-operator.image" -}}
 {{- $image := .Values.image | default dict -}}
 {{- $image.repository | default "quay.io/kuberay/operator" }}:{{ $image.tag | default "nightly" -}}
@@ -57,7 +64,7 @@ of a chart that may not have had them.
 {{/* Not empty when the gate named by `gate` is enabled. */}}
 {{- define "kuberay-operator.gateEnabled" -}}
 {{- range .root.Values.featureGates -}}
-{{- if and (eq .name $.gate) .enabled -}}true{{- end -}}
+{{- if and (eq .name $.gate) (eq (include "kuberay-operator.switch" .enabled) "true") -}}true{{- end -}}
 {{- end -}}
 {{- end -}}
 

@@ -6,10 +6,10 @@
 
 {{- define "ray-cluster.ownWorkerGroup" -}}
 groupName: {{ .name }}
-replicas: {{ .group.replicas | default 0 }}
-minReplicas: {{ .group.minReplicas | default 0 }}
-maxReplicas: {{ .group.maxReplicas | default 2147483647 }}
-numOfHosts: {{ .group.numOfHosts | default 1 }}
+replicas: {{ include "ray-cluster.text" (dict "value" (.group.replicas | default 0)) }}
+minReplicas: {{ include "ray-cluster.text" (dict "value" (.group.minReplicas | default 0)) }}
+maxReplicas: {{ include "ray-cluster.text" (dict "value" (.group.maxReplicas | default 2147483647)) }}
+numOfHosts: {{ include "ray-cluster.text" (dict "value" (.group.numOfHosts | default 1)) }}
 {{- include "ray-cluster.startParams" .group }}
 template:
   {{- include "ray-cluster.podTemplate" (dict "root" .root "group" .group "container" "ray-worker") | nindent 2 }}
