@@ -88,26 +88,32 @@ def test_rules_parse(path, tmp_path):
     run("promtool", "check", "rules", file)
 
 
+RECONCILE_ERRORS = 'controller_runtime_reconcile_errors_total{controller="raycluster"}'
 ALERTS = [  # alert, series that make it fire, series that do not
-    ("KubeRayOperatorAbsent", {"up": "1x60"}, {'controller_runtime_active_workers{controller="raycluster"}': "0x60"}),
+    ("KubeRayOperatorAbsent", {"up": "1x99"}, {'controller_runtime_active_workers{controller="raycluster"}': "0x99"}),
     ("KubeRayOperatorSeveralLeaders",
-     {'controller_runtime_active_workers{controller="raycluster", namespace="n", pod="a"}': "0x60",
-      'controller_runtime_active_workers{controller="raycluster", namespace="n", pod="b"}': "0x60"},
-     {'controller_runtime_active_workers{controller="raycluster", namespace="n", pod="a"}': "0x60"}),
-    ("KubeRayReconcileErrors", {'controller_runtime_reconcile_errors_total{controller="rayjob"}': "0+60x60"},
-     {'controller_runtime_reconcile_errors_total{controller="rayjob"}': "5x60"}),
-    ("KubeRayWorkqueueBacklog", {'workqueue_depth{controller="rayjob"}': "101x60"},
-     {'workqueue_depth{controller="rayjob"}': "99x60"}),
-    ("RayClusterNotProvisioned", {'kuberay_cluster_condition_provisioned{condition="false", name="c"}': "1x60"},
-     {'kuberay_cluster_condition_provisioned{condition="true", name="c"}': "1x60"}),
-    ("RayServiceNotReady", {'kuberay_service_condition_ready{condition="false", name="s"}': "1x60"},
-     {'kuberay_service_condition_ready{condition="true", name="s"}': "1x60"}),
-    ("RayJobFailed", {'kuberay_job_deployment_status{deployment_status="Failed", name="j"}': "1x60"},
-     {'kuberay_job_deployment_status{deployment_status="Complete", name="j"}': "1x60"}),
-    ("MissingMetricRayGlobalControlStore", {"ray_gcs_update_resource_usage_time_bucket": "1x30 _x30"},
-     {"ray_gcs_update_resource_usage_time_bucket": "1x60"}),
-    ("MissingMetricRayGlobalControlStore", {"ray_gcs_update_resource_usage_time_bucket": "1x30 _x30"},
-     {"up": "1x60"}),  # a Ray that never had the series
+     {'controller_runtime_active_workers{controller="raycluster", namespace="n", pod="a"}': "0x99",
+      'controller_runtime_active_workers{controller="raycluster", namespace="n", pod="b"}': "0x99"},
+     {'controller_runtime_active_workers{controller="raycluster", namespace="n", pod="a"}': "0x99"}),
+    ("KubeRayReconcileErrors", {'controller_runtime_reconcile_errors_total{controller="rayjob"}': "0+60x99"},
+     {'controller_runtime_reconcile_errors_total{controller="rayjob"}': "5x99"}),
+    # One object whose write never succeeds, tried each 17 minutes; a failure that went by; failures hours apart.
+    ("KubeRayReconcileErrors", {RECONCILE_ERRORS: "1+0x16 2+0x16 3+0x16 4+0x16 5+0x16 6+0x16"},
+     {RECONCILE_ERRORS: "1+0x70 2+0x30"}),
+    ("KubeRayReconcileErrors", {RECONCILE_ERRORS: "1+0x16 2+0x16 3+0x16 4+0x16 5+0x16 6+0x16"},
+     {RECONCILE_ERRORS: "1+0x30 2+0x40 3+0x30"}),
+    ("KubeRayWorkqueueBacklog", {'workqueue_depth{controller="rayjob"}': "101x99"},
+     {'workqueue_depth{controller="rayjob"}': "99x99"}),
+    ("RayClusterNotProvisioned", {'kuberay_cluster_condition_provisioned{condition="false", name="c"}': "1x99"},
+     {'kuberay_cluster_condition_provisioned{condition="true", name="c"}': "1x99"}),
+    ("RayServiceNotReady", {'kuberay_service_condition_ready{condition="false", name="s"}': "1x99"},
+     {'kuberay_service_condition_ready{condition="true", name="s"}': "1x99"}),
+    ("RayJobFailed", {'kuberay_job_deployment_status{deployment_status="Failed", name="j"}': "1x99"},
+     {'kuberay_job_deployment_status{deployment_status="Complete", name="j"}': "1x99"}),
+    ("MissingMetricRayGlobalControlStore", {"ray_gcs_update_resource_usage_time_bucket": "1x60 _x39"},
+     {"ray_gcs_update_resource_usage_time_bucket": "1x99"}),
+    ("MissingMetricRayGlobalControlStore", {"ray_gcs_update_resource_usage_time_bucket": "1x60 _x39"},
+     {"up": "1x99"}),  # a Ray that never had the series
 ]
 
 
@@ -120,7 +126,7 @@ def test_alert(alert, firing, silent, tmp_path):
 
     def fires(series):
         test = {"interval": "1m", "input_series": [{"series": s, "values": v} for s, v in series.items()],
-                "alert_rule_test": [{"eval_time": "45m", "alertname": alert, "exp_alerts": []}]}
+                "alert_rule_test": [{"eval_time": "95m", "alertname": alert, "exp_alerts": []}]}
         file = tmp_path / "test.yaml"
         file.write_text(yaml.safe_dump({"rule_files": [str(f) for f in files], "tests": [test]}))
         done = run("promtool", "test", "rules", file, check=False)
