@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Installs what building, running and testing need: Debian packages, kubectl, helm, Prometheus, Python tools,
-# and the Ray environment that local Pods run in. Asks nobody anything, prints only what it installs, and
-# takes well under a second when nothing is missing. `setup.sh build` installs what building needs only.
+# Installs what building, running and testing need: Debian packages, kubectl, helm, Prometheus and Python tools.
+# The Ray environment of local Pods is made by `manta image pull`, which `make run` calls. Asks nobody
+# anything, prints only what it installs, and takes well under a second when nothing is missing. `setup.sh build`
+# installs what building needs only.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,9 +1,5 @@
-// manta-sim --seeds N [--first K] [--jobs J] [--minutes M] [--plant P]
-//     runs seeds K … K+N-1; exits 1 when one fails, having printed what replays it
-// manta-sim --replay SEED [--plant P] [--without A,B] [--skip 1,2] [--faults N]
-//     runs one seed and prints all that happens
-//
-// What a seed is, and what must hold in it: src/sim/README.md.
+// Runs seeds of the simulator, or replays one. What a seed is, and what must hold in it:
+// src/sim/README.md.
 #include "base/log.h"
 #include "base/text.h"
 #include "sim/run.h"
@@ -31,6 +27,13 @@
 namespace {
 
 using manta::sim::RunOptions;
+
+constexpr std::string_view kUsage =
+    R"(manta-sim [--seeds N] [--first K] [--jobs J] [--minutes M] [--plant P]
+    runs seeds K … K+N-1; exits 1 when one fails, having printed what replays it
+manta-sim --replay SEED [--plant P] [--without A,B] [--skip 1,2] [--faults N]
+    runs one seed and prints all that happens
+)";
 
 struct Flags {
   std::uint64_t seeds = 100;
@@ -200,6 +203,10 @@ int main(int argc, char** argv) {
   manta::log::set_sink(std::make_unique<NoLog>());
   Flags flags;
   for (int i = 1; i < argc; i += 2) {
+    if (argv[i] == std::string_view("--help")) {
+      fmt::print("{}", kUsage);
+      return 0;
+    }
     if (i + 1 == argc) {
       fmt::print(stderr, "manta-sim: {} needs a value\n", argv[i]);
       return 2;
