@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from conftest import DEPLOY, MANAGER, TOP, run
+from conftest import DEPLOY, MANAGER, TOP, documents, run
 
 sys.path.insert(0, str(TOP / "tools"))
 from gen_config_docs import gates  # noqa: E402
@@ -66,6 +66,36 @@ INSTALLS = [(p, command) for p in [*PAGES, TOP / "README.md", DEPLOY / "helm/kub
 def test_helm_commands_name_the_image(page, command):
     """The chart's default is KubeRay's image."""
     assert "image.repository=" in command and "image.tag=" in command
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if "metrics.serviceMonitor.enabled" in p.read_text()],
+                         ids=lambda p: p.relative_to(TOP).as_posix())
+def test_service_monitor_gets_the_label_that_prometheus_selects_by(page):
+    """The one that deploy/prometheus/install.sh installs looks at monitors of its release only."""
+    (release,) = set(re.findall(r"helm upgrade --install (\S+)", (DEPLOY / "prometheus/install.sh").read_text()))
+    assert f"additionalLabels.release={release}" in page.read_text()
+
+
+def test_fields_that_kuberay_lacks_are_listed():
+    """crd_check.cc starts without them, so it knows which they are."""
+    code = (TOP / "src/operator/crd_check.cc").read_text()
+    names = re.findall(r'"(\w+)"', re.search(r"extra : \{([^}]*)\}", code)[1])
+    shared = {"Ray" + kind[:-1] for kind in re.findall(r"ray::kRay(\w+)", re.search(r"has_conditions = (.*);", code)[1])}
+
+    def extra(schema, path=""):
+        for name, field in schema.get("properties", {}).items():
+            if name in names or (f"{path}{name}" == "status.conditions" and kind not in shared):
+                yield f"{path}{name}"
+            yield from extra(field, f"{path}{name}.")
+    wanted = {}
+    for file in DEPLOY.glob("crd/ray.io_*.yaml"):
+        (crd,) = documents(file.read_text())
+        kind = crd["spec"]["names"]["kind"]
+        wanted[kind] = {path for version in crd["spec"]["versions"] if version["name"] == "v1"
+                        for path in extra(version["schema"]["openAPIV3Schema"])}
+    table = re.search(r"\| kind \| fields of ours \|\n.*\n((?:\|.*\n)+)", (TOP / "docs/upgrade.md").read_text())[1]
+    listed = {row.split("|")[1].strip(): set(re.findall(r"`([\w.]+)`", row)) for row in table.splitlines()}
+    assert listed == {kind: fields for kind, fields in wanted.items() if fields}
 
 
 def test_overlay_of_the_installation_page_names_the_image(tmp_path):
