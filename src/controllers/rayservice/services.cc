@@ -17,9 +17,24 @@ namespace {
 
 using ServicePtr = std::shared_ptr<const kube::ServiceView>;
 
-bool belongs_to_another(const kube::ObjectMeta& meta, const kube::ObjectMeta& owner) {
+// "Shop corner": whose an object is that stands where one of ours is to be; nothing when we may
+// change it.
+std::optional<std::string> another_owner(const kube::ObjectMeta& meta,
+                                         const kube::ObjectMeta& service) {
   const auto* controller = meta.controller_owner();
-  return controller && controller->uid != owner.uid;
+  if (!controller || controller->uid == service.uid) return std::nullopt;
+  return controller->kind + " " + controller->name;
+}
+
+// RC-26. Of Services without an owner those are ours that an earlier RayService of this name left
+// behind.
+std::optional<std::string> whose_service(const kube::ObjectMeta& meta,
+                                         const kube::ObjectMeta& service) {
+  if (meta.controller_owner()) return another_owner(meta, service);
+  if (meta.label(ray::kLabelOriginCrd) == ray::kKindRayService &&
+      meta.label(ray::kLabelOriginCrName) == service.key.name)
+    return std::nullopt;
+  return "no RayService";
 }
 
 void set_service_events(kube::Write& write, bool created, const std::string& key) {
@@ -57,12 +72,8 @@ void ensure_service(Draft& draft, const ServicePtr& live,
     return;
   }
   if (selects(live, target)) return;
-  if (belongs_to_another(live->meta, draft.service().meta)) {
-    draft.block(target->meta.key.name,
-                fmt::format("Service {} belongs to {} {}", key, live->meta.controller_owner()->kind,
-                            live->meta.controller_owner()->name));
-    return;
-  }
+  if (const auto whose = whose_service(live->meta, draft.service().meta))
+    return draft.block(target->meta.key.name, fmt::format("Service {} belongs to {}", key, *whose));
   kube::Write write{.kind = kube::WriteKind::Patch,
                     .resource = kube::kServices,
                     .key = live->meta.key,
@@ -106,6 +117,10 @@ void ensure_object(Draft& draft, const kube::Resource& resource,
     return;
   }
   if (same) return;
+  if (const auto whose = another_owner(live->meta, draft.service().meta)) {
+    draft.upgrade_waits.push_back(fmt::format("{} {} belongs to {}", resource.kind, key, *whose));
+    return;
+  }
   wanted.as_object()["metadata"] = ray::to_json(live->meta);
   kube::Write write{.kind = kube::WriteKind::Update,
                     .resource = resource,

@@ -103,6 +103,24 @@ TEST_F(ServicesTable, OneOfSomebodyElseIsNamedAndLeftAlone) {
   EXPECT_THAT(out.waits, ElementsAre("Service ns/s-serve-svc belongs to Shop corner"));
 }
 
+// RC-26
+TEST_F(ServicesTable, OneOfNobodyIsOursIfAnEarlierRayServiceOfTheNameMadeIt) {
+  for (const auto* name : {"", "other", "s"}) {
+    auto live = *standing("s-serve-svc", "theirs");
+    live.meta.owners.clear();
+    live.meta.labels = {{std::string(ray::kLabelOriginCrd), std::string(ray::kKindRayService)},
+                        {std::string(ray::kLabelOriginCrName), name}};
+    seen.head_service = standing("s-head-svc", "s-new");
+    seen.serve_service = std::make_shared<kube::ServiceView>(live);
+    auto out = draft();
+    ensure_services(out, target);
+    const bool ours = std::string_view(name) == "s";
+    EXPECT_EQ(writes(out.plan).size(), ours ? 1u : 0u) << name;
+    if (!ours)
+      EXPECT_THAT(out.waits, ElementsAre("Service ns/s-serve-svc belongs to no RayService"));
+  }
+}
+
 TEST_F(ServicesTable, WithoutAServePortTheHeadServiceIsMadeAndTheReasonTold) {
   rs.spec.rayClusterConfig.headGroupSpec.template_ = *parse_json(
       R"({"spec":{"containers":[{"name":"ray","image":"i","ports":[{"containerPort":1,"name":"other"}]}]}})");
@@ -140,6 +158,13 @@ TEST_F(ServicesTable, AGatewayThatDiffersIsReplacedWithItsOwnMetadata) {
   EXPECT_EQ(made[0].kind, kube::WriteKind::Update);
   EXPECT_EQ(string_at(made[0].body, {"metadata", "annotations", "mine"}), "kept");
   EXPECT_EQ(string_at(made[0].body, {"spec", "gatewayClassName"}), "edge");
+  gateway.meta.owners = {{"apps/v1", "Shop", "corner", "shop-uid", true, true}};
+  seen.gateway = std::make_shared<kube::SpecView>(gateway);
+  auto foreign = draft();
+  ensure_gateway(foreign);
+  EXPECT_THAT(words(foreign.plan), ElementsAre());
+  EXPECT_THAT(foreign.upgrade_waits, ElementsAre("Gateway ns/s-gateway belongs to Shop corner"));
+  gateway.meta.owners.clear();
   gateway.spec.as_object()["gatewayClassName"] = "edge";
   seen.gateway = std::make_shared<kube::SpecView>(gateway);
   auto same = draft();
