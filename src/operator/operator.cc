@@ -84,10 +84,14 @@ bool is_head(const kube::ObjectMeta* before, const kube::ObjectMeta* after) {
   return (after ? after : before)->label(ray::kLabelNodeType) == ray::kNodeTypeHead;
 }
 
-// Whoever deletes a finished RayJob's PodGroup wants it gone; that of another may have been in the
-// way.
-bool is_no_own_end(const kube::ObjectMeta* before, const kube::ObjectMeta* after) {
-  return after || kube::owner_of_kind(ray::kRayJobs)(*before).empty();
+// Whoever deletes a finished RayJob's PodGroup wants it gone. Pods may wait for that of another,
+// and that of a predecessor or a stranger may have been in the way.
+bool is_of_finished_job(const World& world, const kube::ObjectMeta& pod_group) {
+  const auto* owner = pod_group.controller_owner();
+  if (!owner || owner->kind != ray::kKindRayJob) return false;
+  const auto job = world.jobs.get({pod_group.key.namespace_, owner->name});
+  return job && job->meta.uid == owner->uid &&
+         controllers::rayjob::is_terminal_deployment(job->status.jobDeploymentStatus);
 }
 
 kube::ControllerSpec job_controller(World& world, const controllers::Settings& settings) {
@@ -125,7 +129,11 @@ kube::ControllerSpec job_controller(World& world, const controllers::Settings& s
   };
   watch_secrets(world, spec.watches, jobs_of_secret);
   if (world.pod_groups)
-    spec.watches.push_back({&*world.pod_groups, gangs_of(world, ray::kRayJobs), is_no_own_end});
+    spec.watches.push_back(
+        {&*world.pod_groups, gangs_of(world, ray::kRayJobs),
+         [&world](const kube::ObjectMeta* before, const kube::ObjectMeta* after) {
+           return after || !is_of_finished_job(world, *before);
+         }});
   return spec;
 }
 

@@ -1,6 +1,7 @@
 // What users of the reference ran into with batch schedulers. Each test has its case's id.
 #include "controllers/batchscheduler/gang.h"
 #include "manifests.h"
+#include "rayjob_case_tools.h"
 #include "served.h"
 #include "world.h"
 
@@ -28,12 +29,28 @@ struct Scheduled : World {
     for (const auto& kind : kinds) serve(*this, kind);
     start_operator();
   }
+  void remove_gang(std::string name) { on_gang({.verb = kube::Verb::Delete}, std::move(name)); }
+  void set_gang_finalizers(std::string name, Json finalizers) {
+    on_gang({.verb = kube::Verb::Patch,
+             .body = {{"metadata", {{"finalizers", std::move(finalizers)}}}},
+             .patch_type = kube::PatchType::Merge},
+            std::move(name));
+  }
   std::string gang(std::string_view name) const {
     const auto* group = mirror().find("PodGroup", name);
     if (!group) return "none";
     const auto* amounts = find(*group, {"spec", "minResources"});
     return fmt::format("{} {}", int_at(*group, {"spec", "minMember"}),
                        amounts ? dump_json(*amounts) : "");
+  }
+
+ private:
+  void on_gang(kube::Request request, std::string name) {
+    request.resource = kVolcanoPodGroups;
+    request.namespace_ = "default";
+    request.name = std::move(name);
+    const auto done = loop().run(server().call(std::move(request)));
+    EXPECT_TRUE(done) << done.error().message;
   }
 };
 struct Volcano : Scheduled {
@@ -139,8 +156,8 @@ TEST(SchedulerCase, SEEN_24_ATierThatIsNoNumberIsSaid) {
       2);
 }
 
-TEST(SchedulerCase, SEEN_25_AnothersPodGroupIsLeftAlone) {
-  Volcano world;
+// Somebody else's PodGroup, which goes with ConfigMap "owner".
+void make_anothers_pod_group(World& world, std::string_view name) {
   world.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: owner}}");
   const Json owner{{"apiVersion", "v1"},
                    {"kind", "ConfigMap"},
@@ -152,15 +169,50 @@ TEST(SchedulerCase, SEEN_25_AnothersPodGroupIsLeftAlone) {
       {{"apiVersion", kVolcanoPodGroups.api_version()},
        {"kind", "PodGroup"},
        {"metadata",
-        {{"name", "ray-c-pg"}, {"namespace", "default"}, {"ownerReferences", JsonArray{owner}}}},
+        {{"name", name}, {"namespace", "default"}, {"ownerReferences", JsonArray{owner}}}},
        {"spec", {{"minMember", 99}}}}));
   ASSERT_TRUE(made) << made.error().message;
+}
+
+TEST(SchedulerCase, SEEN_25_AnothersPodGroupIsLeftAlone) {
+  Volcano world;
+  make_anothers_pod_group(world, "ray-c-pg");
   world.apply(kCluster).settle().expect_rest();
   EXPECT_EQ(world.gang("ray-c-pg"), "99 ");
   EXPECT_TRUE(world.head("c").empty()) << "its Pods would join the other's gang";
   EXPECT_THAT(world.events("c"), Contains(HasSubstr("PodGroupNameCollision")));
   world.remove("ConfigMap", "owner").run_until(cluster_is("c", "ready")).settle();
   EXPECT_EQ(world.gang("ray-c-pg"), R"(3 {"cpu":"1","memory":"2Gi"})");
+}
+
+// Pods that wait name their PodGroup: without it their scheduler never starts them.
+TEST(VolcanoStory, APodGroupThatPodsWaitForComesBack) {
+  Volcano world;
+  world.kubelet().hold({{"ray.io/node-type", "worker"}});
+  world.apply(kJob).run_until(exists("PodGroup", "ray-j-pg")).settle();
+  ASSERT_EQ(deployment(world), "Initializing");
+  const auto first = uid_of(world.get("PodGroup", "ray-j-pg"));
+  world.remove_gang("ray-j-pg");
+  world.settle();
+  ASSERT_NE(world.gang("ray-j-pg"), "none");
+  EXPECT_NE(uid_of(world.get("PodGroup", "ray-j-pg")), first);
+  world.kubelet().release();
+  world.run_until(ray_job_is("j", "RUNNING"));
+  world.end_job("j", "SUCCEEDED").run_until(job_is("j", "Complete")).settle();
+  world.remove_gang("ray-j-pg");
+  world.settle();
+  EXPECT_EQ(world.gang("ray-j-pg"), "none") << "who deletes a finished one's wants it gone";
+}
+
+TEST(VolcanoStory, AJobMadeAgainWaitsForItsPredecessorsPodGroup) {
+  Volcano world;
+  world.apply(kJob).run_until(ray_job_is("j", "RUNNING"));
+  world.set_gang_finalizers("ray-j-pg", JsonArray{"example.com/last"});
+  const auto first = uid_of(world.get("PodGroup", "ray-j-pg"));
+  world.remove("RayJob", "j").run_until(is_gone("RayJob", "j")).apply(kJob).pass(1min);
+  world.set_gang_finalizers("ray-j-pg", nullptr);
+  world.run_until(ray_job_is("j", "RUNNING"));
+  EXPECT_NE(uid_of(world.get("PodGroup", "ray-j-pg")), first);
 }
 
 TEST(SchedulerCase, BS_01_AFinishedJobHoldsWhatItsClusterHolds) {
