@@ -120,6 +120,7 @@ kube::EventNote warning(std::string_view reason, std::string_view action, std::s
 }
 
 void look_again_within(kube::Plan& plan, Duration wait) {
+  if (wait <= Duration::zero()) return;
   if (!plan.look_again || wait < *plan.look_again) plan.look_again = wait;
 }
 

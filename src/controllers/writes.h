@@ -32,7 +32,8 @@ JsonArray replace_spec(const kube::ServiceView& live, JsonObject spec);
 kube::EventNote normal(std::string_view reason, std::string_view action, std::string note);
 kube::EventNote warning(std::string_view reason, std::string_view action, std::string note);
 
-/// Plans again after this at the latest.
+/// Plans again after this at the latest. What has come already is not waited for: planning again
+/// at once would decide the same, and so without end.
 void look_again_within(kube::Plan& plan, Duration wait);
 
 /// "<ns>/<name>" of the object to create.

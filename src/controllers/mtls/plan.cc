@@ -179,7 +179,7 @@ void look_at_expiry(Draft& draft, const kube::SpecView* certificate, Time now) {
   const auto end = parse_rfc3339(string_at(certificate->status, {"notAfter"}));
   if (!end) return;
   auto wait = *end - kExpiresSoon - now;
-  if (wait < Duration::zero()) {
+  if (wait <= Duration::zero()) {
     const double hours = std::chrono::duration<double, std::ratio<3600>>(*end - now).count();
     draft.plan.events.push_back(
         warning("MTLSCertificateExpiringSoon", "Reconcile",

@@ -116,7 +116,7 @@ kube::Plan plan_redis_cleanup(const RayClusterSeen& seen, const Settings& settin
                                                format_go_duration(now - *meta.deleting))));
     return plan;
   }
-  plan.look_again = limit - now;
+  look_again_within(plan, limit - now);
   plan.stages.push_back(delete_ray_pods(seen));
   if (!pods_of_type(seen.pods, ray::kNodeTypeHead).empty()) return plan;
   if (seen.cleanup_jobs.empty())

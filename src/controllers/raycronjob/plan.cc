@@ -139,10 +139,7 @@ void plan_ticks(Draft& draft) {
         draft, kNeverFires,
         fmt::format("schedule '{}' has no tick in the next five years", draft.spec().schedule));
   ray::remove_condition(draft.status.conditions, kNeverFires);
-  if (*tick > draft.now()) {
-    draft.plan.look_again = *tick - draft.now();
-    return;
-  }
+  if (*tick > draft.now()) return look_again_within(draft.plan, *tick - draft.now());
   const Due first{.tick = *tick};
   start(draft, only_latest_counts(draft)
                    ? latest_tick(*schedule, *zone, *base, draft.now()).value_or(first)

@@ -86,6 +86,7 @@ TEST(RayJobGate, Patience) {  // RJ-10
   world.ready().ray_fails(ErrorCode::Timeout).pass_time(std::chrono::seconds{360});
   EXPECT_EQ(world.state(), "Running//");
   EXPECT_EQ(world.notices(), "DashboardSilent");
+  EXPECT_FALSE(world.look().look_again) << "of what has come nothing is to be waited for";
   world.ray_says("RUNNING");
   EXPECT_EQ(world.notices(), "");
   world.ray_fails(ErrorCode::Timeout);

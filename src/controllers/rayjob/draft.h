@@ -4,6 +4,7 @@
 
 #include "controllers/rayjob/seen.h"
 #include "controllers/settings.h"
+#include "controllers/writes.h"
 #include "kube/plan.h"
 
 namespace manta::controllers::rayjob {
@@ -19,11 +20,8 @@ struct Draft {
   const ray::RayJobSpec& spec() const { return seen.job->spec; }
   Time now() const { return context.now; }
 
-  /// Plans again at `instant` at the latest.
-  void look_at(Time instant) {
-    const auto wait = std::max<Duration>(instant - now(), std::chrono::milliseconds{1});
-    if (!plan.look_again || wait < *plan.look_again) plan.look_again = wait;
-  }
+  /// Plans again at `instant` at the latest, unless it has come.
+  void look_at(Time instant) { look_again_within(plan, instant - now()); }
   /// True when `instant` has come; otherwise arranges to be asked again then.
   bool has_come(Time instant) {
     if (now() >= instant) return true;

@@ -70,8 +70,7 @@ void handle_job_info(Draft& draft, const JobInfo& info, const SubmitterState& su
   const bool has_submitter = mode == Mode::K8sJob || mode == Mode::Sidecar;
   if (!is_terminal_job(info.status)) return;
   if (has_submitter && !submitter.finished && !submitter.gone) {
-    if (draft.status.rayJobInfo.endTime)
-      draft.look_at(*draft.status.rayJobInfo.endTime + draft.settings.job_transition_grace);
+    transition_grace_passed(draft);
     return;
   }
   take_notice_back(draft, kSubmitterEnded);

@@ -5,9 +5,9 @@
 #include "controllers/rayservice/rollout.h"
 #include "controllers/rayservice/seen.h"
 #include "controllers/settings.h"
+#include "controllers/writes.h"
 #include "kube/plan.h"
 
-#include <algorithm>
 #include <set>
 #include <string>
 #include <string_view>
@@ -41,11 +41,8 @@ struct Draft {
     if (plan.stages.empty()) plan.stage();
     plan.stages.front().push_back(std::move(write));
   }
-  /// Plans again at `instant` at the latest.
-  void look_at(Time instant) {
-    const auto wait = std::max<Duration>(instant - now(), std::chrono::milliseconds{1});
-    if (!plan.look_again || wait < *plan.look_again) plan.look_again = wait;
-  }
+  /// Plans again at `instant` at the latest, unless it has come.
+  void look_at(Time instant) { look_again_within(plan, instant - now()); }
   /// True when `instant` has come; otherwise arranges to be asked again then.
   bool has_come(Time instant) {
     if (now() >= instant) return true;

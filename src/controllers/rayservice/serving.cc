@@ -263,7 +263,7 @@ void carry_out(Draft& draft, Move move, const Rollout& rollout, const RolloutSee
 void plan_next_shift(Draft& draft, const Rollout& rollout, const RolloutSeen& seen) {
   if (!draft.incremental || !rollout.active || !rollout.pending) return;
   for (const auto& next : {next_shift(rollout, seen), next_step(rollout)})
-    if (next && *next > draft.now()) draft.look_at(*next);
+    if (next) draft.look_at(*next);
 }
 
 }  // namespace
