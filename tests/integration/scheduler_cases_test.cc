@@ -185,6 +185,33 @@ TEST(SchedulerCase, SEEN_25_AnothersPodGroupIsLeftAlone) {
   EXPECT_EQ(world.gang("ray-c-pg"), R"(3 {"cpu":"1","memory":"2Gi"})");
 }
 
+TEST(SchedulerCase, SEEN_24_AJobSaysSoInItsStatus) {
+  Volcano world;
+  world
+      .apply(with_labels(kJob, "j",
+                         "volcano.sh/network-topology-mode: hard, "
+                         "volcano.sh/network-topology-highest-tier-allowed: two"))
+      .settle()
+      .expect_rest();
+  EXPECT_THAT(status(world, "message"), HasSubstr("highest-tier-allowed"));
+  world
+      .patch("RayJob", "j",
+             R"({metadata: {labels: {volcano.sh/network-topology-highest-tier-allowed: "2"}}})")
+      .run_until(ray_job_is("j", "RUNNING"));
+}
+
+TEST(SchedulerCase, SEEN_25_AJobSaysWhoseThePodGroupIs) {
+  Volcano world;
+  make_anothers_pod_group(world, "ray-j-pg");
+  world.apply(kJob).settle().expect_rest();
+  EXPECT_TRUE(world.mirror().list("RayCluster").empty());
+  EXPECT_THAT(
+      status(world, "message"),
+      HasSubstr("PodGroup default/ray-j-pg already exists and is not owned by this RayJob"));
+  world.remove("ConfigMap", "owner").run_until(ray_job_is("j", "RUNNING"));
+  EXPECT_EQ(world.gang("ray-j-pg"), R"(2 {"cpu":"1500m","memory":"2248Mi"})");
+}
+
 // Pods that wait name their PodGroup: without it their scheduler never starts them.
 TEST(VolcanoStory, APodGroupThatPodsWaitForComesBack) {
   Volcano world;
@@ -210,6 +237,7 @@ TEST(VolcanoStory, AJobMadeAgainWaitsForItsPredecessorsPodGroup) {
   world.set_gang_finalizers("ray-j-pg", JsonArray{"example.com/last"});
   const auto first = uid_of(world.get("PodGroup", "ray-j-pg"));
   world.remove("RayJob", "j").run_until(is_gone("RayJob", "j")).apply(kJob).pass(1min);
+  EXPECT_THAT(status(world, "message"), HasSubstr("PodGroup default/ray-j-pg goes with its owner"));
   world.set_gang_finalizers("ray-j-pg", nullptr);
   world.run_until(ray_job_is("j", "RUNNING"));
   EXPECT_NE(uid_of(world.get("PodGroup", "ray-j-pg")), first);
@@ -263,6 +291,15 @@ TEST(SchedulerCase, BS_05_ASchedulerThatIsNotInstalledIsSaidAndWaitedFor) {
   serve(world, kVolcanoPodGroups);
   world.run_until(cluster_is("c", "ready"), 30min).settle();
   EXPECT_EQ(condition_of(world.get("RayCluster", "c"), "ReplicaFailure"), "");
+}
+
+TEST(SchedulerCase, BS_05_AJobSaysWhatItsPodGroupMeets) {
+  World world({.batch_scheduler = "volcano"});
+  world.apply(kJob).pass(2min);
+  EXPECT_TRUE(world.mirror().list("RayCluster").empty());
+  EXPECT_THAT(status(world, "message"), HasSubstr("creating the PodGroup: "));
+  serve(world, kVolcanoPodGroups);
+  world.run_until(ray_job_is("j", "RUNNING"), 30min);
 }
 
 TEST(KubernetesWasStory, EachSizeTakesANewWorkload) {

@@ -19,6 +19,11 @@ struct Draft {
   const ray::RayJob& job() const { return *seen.job; }
   const ray::RayJobSpec& spec() const { return seen.job->spec; }
   Time now() const { return context.now; }
+  /// The last failed write of that lane, until one succeeds; null: none.
+  const kube::Failure* failure_of(std::string_view lane) const {
+    const auto found = context.failures.find(lane);
+    return found == context.failures.end() ? nullptr : &found->second;
+  }
 
   /// Plans again at `instant` at the latest, unless it has come.
   void look_at(Time instant) { look_again_within(plan, instant - now()); }

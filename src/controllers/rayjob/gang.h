@@ -7,7 +7,7 @@
 namespace manta::controllers::rayjob {
 
 /// False when something that is not ours to put right keeps the gang from being what the cluster
-/// needs; an event says what.
+/// needs; the status says what.
 bool gang_ready(Draft& draft);
 
 /// True when nothing is left to give back; otherwise that is planned.

@@ -6,19 +6,11 @@
 #include <fmt/format.h>
 
 namespace manta::controllers::rayjob {
-namespace {
-
-const kube::Failure* failure_of(const Draft& draft, std::string_view lane) {
-  const auto found = draft.context.failures.find(lane);
-  return found == draft.context.failures.end() ? nullptr : &found->second;
-}
-
-}  // namespace
 
 std::string find_obstacle(const Draft& draft) {
-  if (const auto* failure = failure_of(draft, "cluster"))
+  if (const auto* failure = draft.failure_of("cluster"))
     return "creating the RayCluster: " + failure->error.message;
-  if (const auto* failure = failure_of(draft, "submitter"))
+  if (const auto* failure = draft.failure_of("submitter"))
     return fmt::format("creating the submitter Job {}: {}", draft.seen.key().name,
                        failure->error.message);
   if (const auto* pod = raycluster::troubled_pod(draft.seen.pods))
@@ -42,7 +34,7 @@ void note_submitter_trouble(Draft& draft) {
 }
 
 void note_name_conflict(Draft& draft) {
-  const auto* failure = failure_of(draft, "submitter");
+  const auto* failure = draft.failure_of("submitter");
   if (failure && failure->error.code == ErrorCode::AlreadyExists)
     give_notice(draft, kNameConflict,
                 fmt::format("a Job {} exists that is not this RayJob's; it is left alone, and the "
