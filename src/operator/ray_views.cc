@@ -12,13 +12,25 @@
 
 namespace manta::operator_ {
 
+namespace {
+
+// An old CRD may have pruned the field; 0 hosts must not read as 0 Pods. RC-15
+void count_hosts(ray::RayClusterSpec& cluster) {
+  for (auto& group : cluster.workerGroupSpecs) group.numOfHosts = std::max(group.numOfHosts, 1);
+}
+
+}  // namespace
+
 Result<ray::RayCluster> project_cluster(const Json& object) {
   auto cluster = ray::parse_ray_cluster(object);
-  // An old CRD may have pruned the field; 0 hosts must not read as 0 Pods. RC-15
-  if (cluster)
-    for (auto& group : cluster->spec.workerGroupSpecs)
-      group.numOfHosts = std::max(group.numOfHosts, 1);
+  if (cluster) count_hosts(cluster->spec);
   return cluster;
+}
+
+Result<ray::RayJob> project_job(const Json& object) {
+  auto job = ray::parse_ray_job(object);
+  if (job && job->spec.rayClusterSpec) count_hosts(*job->spec.rayClusterSpec);
+  return job;
 }
 
 Result<ray::RayCluster> project_cluster_with_owner(const Json& object) {

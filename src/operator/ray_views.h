@@ -7,7 +7,8 @@
 namespace manta::operator_ {
 
 Result<ray::RayCluster> project_cluster(const Json& object);
-/// And who else applies `replicas`. AS-01
+Result<ray::RayJob> project_job(const Json& object);
+/// Of a RayCluster, who else applies `replicas`. AS-01
 Result<ray::RayCluster> project_cluster_with_owner(const Json& object);
 
 /// Head Services whole, which are held to later edits. RC-23

@@ -21,7 +21,7 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
     : clusters(ray::kRayClusters,
                settings.cluster_gates.replicas_owner ? project_cluster_with_owner : project_cluster,
                {.namespace_ = namespace_}),
-      jobs(ray::kRayJobs, ray::parse_ray_job, {.namespace_ = namespace_}),
+      jobs(ray::kRayJobs, project_job, {.namespace_ = namespace_}),
       ray_services(ray::kRayServices, ray::parse_ray_service, {.namespace_ = namespace_}),
       pods(kube::kPods,
            settings.cluster_gates.quota_condition ? project_gated_pod : project_ray_pod,

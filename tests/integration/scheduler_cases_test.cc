@@ -243,6 +243,27 @@ TEST(VolcanoStory, AJobMadeAgainWaitsForItsPredecessorsPodGroup) {
   EXPECT_NE(uid_of(world.get("PodGroup", "ray-j-pg")), first);
 }
 
+std::string without_hosts(std::string job) {
+  return job.insert(job.find("groupName"), "numOfHosts: 0\n      ");
+}
+
+TEST(SchedulerCase, RC_15_ZeroHostsReadAsOneInAJobsGang) {
+  Volcano world;
+  world.apply(without_hosts(kJob)).run_until(ray_job_is("j", "RUNNING"));
+  EXPECT_EQ(world.gang("ray-j-pg"), R"(2 {"cpu":"1500m","memory":"2248Mi"})");
+  const auto task_groups = [](const std::string& job) {
+    Scheduled yunikorn("yunikorn", {});
+    yunikorn.apply(with_labels(job.c_str(), "j", R"(ray.io/gang-scheduling-enabled: "true")"))
+        .run_until(ray_job_is("j", "RUNNING"));
+    return std::string(string_at(yunikorn.get("Pod", yunikorn.submitter_pod("j")),
+                                 {"metadata", "annotations", "yunikorn.apache.org/task-groups"}));
+  };
+  auto job = std::string(kJob);
+  job.replace(job.find("minReplicas: 0"), 14, "minReplicas: 1");
+  EXPECT_THAT(task_groups(job), HasSubstr(R"("name":"g")"));
+  EXPECT_EQ(task_groups(without_hosts(job)), task_groups(job));
+}
+
 TEST(SchedulerCase, BS_01_AFinishedJobHoldsWhatItsClusterHolds) {
   for (const bool kept : {false, true}) {
     SCOPED_TRACE(kept);
