@@ -86,9 +86,12 @@ bool mounts_volume(const JsonObject& container, std::string_view volume) {
 }
 
 const JsonObject* find_mount(const JsonObject& container, std::string_view path) {
-  for (const Json& mount : array_of(container, "volumeMounts"))
-    if (mount.is_object() && text_in(mount.get_object(), "mountPath") == path)
-      return &mount.get_object();
+  for (const Json& mount : array_of(container, "volumeMounts")) {
+    if (!mount.is_object()) continue;
+    auto where = text_in(mount.get_object(), "mountPath");
+    while (where.size() > 1 && where.ends_with('/')) where.remove_suffix(1);
+    if (where == path) return &mount.get_object();
+  }
   return nullptr;
 }
 

@@ -13,6 +13,7 @@
 #include "ray/builders/service.h"
 #include "ray/builders/start_params.h"
 #include "ray/builders/tls.h"
+#include "ray/builders/variables.h"
 #include "ray/builders/wait_gcs.h"
 #include "ray/labels.h"
 #include "ray/names.h"
@@ -154,17 +155,24 @@ void add_shared_memory(Draft& draft) {
 }
 
 // Others see Ray's logs where Ray writes them: on a volume of ours, or on what the user mounted
-// there. SEEN-18
+// there. Where that cannot be told to them they start at least. SEEN-18
 void add_shared_logs(Draft& draft) {
   if (draft.log_sharers.empty()) return;
+  const JsonObject ours{{"name", kVolumeRayLogs}, {"emptyDir", JsonObject{}}};
   if (!mounts_path(draft.ray(), kPathRayLogs)) {
-    default_volume(draft.spec, JsonObject{{"name", kVolumeRayLogs}, {"emptyDir", JsonObject{}}});
+    default_volume(draft.spec, ours);
     append_mount(draft.ray(), kVolumeRayLogs, kPathRayLogs);
   }
-  const Json mount = *find_mount(draft.ray(), kPathRayLogs);
+  const JsonObject mount = *find_mount(draft.ray(), kPathRayLogs);
   for (const std::size_t index : draft.log_sharers) {
     JsonObject& sharer = draft.spec.at("containers").get_array().at(index).get_object();
-    if (!mounts_path(sharer, kPathRayLogs)) array_in(sharer, "volumeMounts").push_back(mount);
+    if (mounts_path(sharer, kPathRayLogs)) continue;
+    if (copy_variables(draft.ray(), sharer, text_in(mount, "subPathExpr"))) {
+      array_in(sharer, "volumeMounts").push_back(mount);
+    } else {
+      default_volume(draft.spec, ours);
+      append_mount(sharer, kVolumeRayLogs, kPathRayLogs);
+    }
   }
 }
 
@@ -241,9 +249,9 @@ Json finish(Draft& draft) {
     object_in(draft.metadata, "labels")[kLabelServe] =
         draft.node == RayNode::Head ? kLabelValueFalse : kLabelValueTrue;
   add_shared_memory(draft);
-  add_shared_logs(draft);
   const std::string start = set_command(draft);
   set_env(draft, start);
+  add_shared_logs(draft);  // the user's mount may name the environment
   if (draft.options.inject_probes)
     add_probes(draft.ray(), draft.node, draft.params, draft.cluster, draft.options);
   array_in(draft.metadata, "ownerReferences")

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace manta::ray {
@@ -157,16 +158,62 @@ TEST(HeadPod, FaultToleranceByAnnotation) {
 }
 
 // SEEN-18.
-TEST(HeadPod, SidecarsSeeTheLogsWhereTheUserPutsThem) {
-  const Json pod = build_head_pod(demo(R"({"spec": {"enableInTreeAutoscaling": true,
-    "headGroupSpec": {"template": {"spec": {"volumes": [{"name": "disk", "emptyDir": {}}],
-      "containers": [{"name": "ray-head", "volumeMounts": [
-        {"name": "disk", "mountPath": "/tmp/ray", "subPath": "logs"}]}]}}}}})"),
-                                  {});
-  EXPECT_EQ(canonical_json(container_of(pod, 1).at("volumeMounts")),
-            R"([{"mountPath":"/tmp/ray","name":"disk","subPath":"logs"}])");
-  EXPECT_EQ(names(array_at(pod, {"spec", "volumes"})), (Strings{"disk", "shared-mem"}));
+struct LogsCase {
+  const char* name;
+  const char* mount;  // the user's, besides its volume
+  const char* env;    // of the Ray container
+  const char* sidecar_mount;
+  const char* sidecar_env = "";  // that it did not have
+};
+const LogsCase kLogsCases[] = {
+    {"SubPath", R"x("mountPath": "/tmp/ray", "subPath": "logs")x", "",
+     R"x({"mountPath":"/tmp/ray","name":"disk","subPath":"logs"})x"},
+    {"TrailingSlash", R"x("mountPath": "/tmp/ray/")x", "",
+     R"x({"mountPath":"/tmp/ray/","name":"disk"})x"},
+    {"Expression", R"x("mountPath": "/tmp/ray", "subPathExpr": "$(POD)")x",
+     R"x({"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        {"name": "OTHER", "value": "x"})x",
+     R"x({"mountPath":"/tmp/ray","name":"disk","subPathExpr":"$(POD)"})x", "POD"},
+    {"ExpressionOfWhatIsMadeOfOthers",
+     R"x("mountPath": "/tmp/ray", "subPathExpr": "a/$(PLACE)/$$(NOT)")x",
+     R"x({"name": "POD", "value": "p"}, {"name": "PLACE", "value": "$(POD)/$(PLACE)"})x",
+     R"x({"mountPath":"/tmp/ray","name":"disk","subPathExpr":"a/$(PLACE)/$$(NOT)"})x", "POD PLACE"},
+    {"ExpressionOfOurOwn", R"x("mountPath": "/tmp/ray", "subPathExpr": "$(RAY_NODE_TYPE_NAME)")x",
+     "", R"x({"mountPath":"/tmp/ray","name":"disk","subPathExpr":"$(RAY_NODE_TYPE_NAME)"})x",
+     "RAY_NODE_TYPE_NAME"},
+    {"ExpressionOfWhatTheSidecarHas",
+     R"x("mountPath": "/tmp/ray", "subPathExpr": "$(RAY_CLUSTER_NAME)")x", "",
+     R"x({"mountPath":"/tmp/ray","name":"disk","subPathExpr":"$(RAY_CLUSTER_NAME)"})x"},
+    {"ExpressionOfWhatNobodyKnows",
+     R"x("mountPath": "/tmp/ray", "subPathExpr": "$(FROM_ELSEWHERE)")x", "",
+     R"x({"mountPath":"/tmp/ray","name":"ray-logs"})x"},
+};
+class SidecarLogs : public testing::TestWithParam<LogsCase> {};
+TEST_P(SidecarLogs, AreWhereTheUserPutsThem) {
+  const auto& row = GetParam();
+  const auto build = [&](std::string_view mount) {
+    return build_head_pod(demo(R"({"spec": {"enableInTreeAutoscaling": true,
+      "headGroupSpec": {"template": {"spec": {"volumes": [{"name": "disk", "emptyDir": {}}],
+        "containers": [{"name": "ray-head", "env": [)" +
+                               std::string(row.env) + R"(], "volumeMounts": [{"name": "disk", )" +
+                               std::string(mount) + "}]}]}}}}}"),
+                          {});
+  };
+  const Json pod = build(row.mount);
+  const JsonArray& mounts = array_of(container_of(pod, 1), "volumeMounts");
+  ASSERT_EQ(mounts.size(), 1u);
+  EXPECT_EQ(canonical_json(mounts[0]), row.sidecar_mount);
+  EXPECT_EQ(names(array_of(container_of(pod), "volumeMounts")), (Strings{"disk", "shared-mem"}));
+  EXPECT_NE(find_named(array_at(pod, {"spec", "volumes"}), text_in(mounts[0].get_object(), "name")),
+            nullptr);
+  const auto plain = names(array_of(container_of(build(R"("mountPath": "/x")"), 1), "env"));
+  std::string more;
+  for (const auto& name : names(array_of(container_of(pod, 1), "env")))
+    if (std::ranges::find(plain, name) == plain.end()) more += (more.empty() ? "" : " ") + name;
+  EXPECT_EQ(more, row.sidecar_env);
 }
+INSTANTIATE_TEST_SUITE_P(, SidecarLogs, testing::ValuesIn(kLogsCases),
+                         [](const auto& row) { return row.param.name; });
 
 // SEEN-19.
 TEST(HeadPod, UsageTagsAreAddedToTheUsers) {
