@@ -4,6 +4,7 @@
 #include "kept_log.h"
 #include "ray/types.h"
 
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -316,22 +317,35 @@ TEST(FaultToleranceCase, FT_01_ANamespaceThatGoesDoesNotWaitForRedis) {
   EXPECT_THAT(world.events("c"), Contains(HasSubstr("namespace \"store\" may need")));
 }
 
+std::string names_in(const Json& object, std::string_view list) {
+  std::vector<std::string_view> names;
+  for (const auto& item : array_at(object, {list})) names.push_back(string_at(item, {"name"}));
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
 TEST(FaultToleranceCase, FT_02_FT_12_TheCleanUpIsAdmittedLikeItsHeadAndNeedsNothingElseOfIt) {
   World world({.feature_gates = "RayClusterMinimalRedisCleanup=true", .start_operator = false});
   world.apply(cluster_with(kRedis)).patch("RayCluster", "c", R"(
 spec: {headGroupSpec: {template: {spec: {
   nodeSelector: {gpu: "yes"}, tolerations: [{key: t}],
   initContainers: [{name: i, image: i, resources: {limits: {nvidia.com/gpu: 1}}}],
-  volumes: [{name: v, persistentVolumeClaim: {claimName: p}}],
-  containers: [{name: ray-head, image: ray, volumeMounts: [{name: v, mountPath: /v}],
+  volumes: [{name: v, persistentVolumeClaim: {claimName: p}}, {name: ca, secret: {secretName: s}},
+    {name: scratch, emptyDir: {}}, {name: conf, configMap: {name: m}},
+    {name: all, projected: {sources: []}}, {name: pod, downwardAPI: {items: []}}],
+  containers: [{name: ray-head, image: ray, volumeMounts: [{name: v, mountPath: /v},
+      {name: ca, mountPath: /ca, readOnly: true}, {name: conf, mountPath: /c},
+      {name: scratch, mountPath: /s}],
     resources: {limits: {cpu: "1", memory: 2Gi, nvidia.com/gpu: 1}}}]}}}})");
   world.start_operator().run_until(cluster_is("c", "ready")).settle();
   world.remove("RayCluster", "c").run_until(exists("Job", kCleanup));
   const auto& pod = *find(world.get("Job", kCleanup), {"spec", "template", "spec"});
   EXPECT_EQ(canonical_json(*find(ray_container(world.get("Job", kCleanup)), {"resources"})),
             R"({"limits":{"cpu":"1","memory":"2Gi"}})");
-  for (const auto* gone : {"nodeSelector", "initContainers", "volumes"})
+  for (const auto* gone : {"nodeSelector", "initContainers"})
     EXPECT_FALSE(find(pod, {gone})) << gone;
+  // Redis may want a certificate.
+  EXPECT_EQ(names_in(pod, "volumes"), "ca conf all pod");
+  EXPECT_EQ(names_in(ray_container(world.get("Job", kCleanup)), "volumeMounts"), "ca conf");
   EXPECT_TRUE(find(pod, {"tolerations"}));
 }
 

@@ -7,6 +7,9 @@
 #include "ray/labels.h"
 #include "ray/names.h"
 
+#include <algorithm>
+#include <array>
+
 namespace manta::ray {
 namespace {
 
@@ -38,14 +41,35 @@ sys.exit(0 if removed else 1)
 '
 )sh";
 
+// Configuration, which any node can give a Pod: the certificate authority of a Redis, say.
+bool is_configuration(const Json& volume) {
+  return std::ranges::any_of(std::array{"secret", "configMap", "projected", "downwardAPI"},
+                             [&](const auto* source) { return find(volume, {source}) != nullptr; });
+}
+
+template <class Keep>
+void keep_only(JsonObject& object, std::string_view list, Keep keep) {
+  JsonArray kept;
+  for (const Json& item : array_of(object, list))
+    if (keep(item)) kept.push_back(item);
+  if (kept.empty())
+    object.erase(list);
+  else
+    object[list] = std::move(kept);
+}
+
 // FT-02, FT-12, behind their gate: what the head was admitted with suits the clean-up, too, but it
 // needs none of the head's devices, disks or places.
 void reduce_to_minimum(JsonObject& pod_spec, JsonObject& ray) {
-  for (const auto* key : {"initContainers", "volumes", "nodeSelector", "affinity",
-                          "topologySpreadConstraints", "resourceClaims", "hostNetwork"})
+  for (const auto* key : {"initContainers", "nodeSelector", "affinity", "topologySpreadConstraints",
+                          "resourceClaims", "hostNetwork"})
     pod_spec.erase(key);
-  for (const auto* key : {"volumeMounts", "volumeDevices", "ports", "lifecycle", "startupProbe"})
-    ray.erase(key);
+  for (const auto* key : {"volumeDevices", "ports", "lifecycle", "startupProbe"}) ray.erase(key);
+  keep_only(ray, "volumeMounts", [&](const Json& mount) {
+    const auto* volume = find_named(array_of(pod_spec, "volumes"), string_at(mount, {"name"}));
+    return volume != nullptr && is_configuration(*volume);
+  });
+  keep_only(pod_spec, "volumes", is_configuration);
 }
 
 // The CPU and memory of the Ray container, nothing else of it.
