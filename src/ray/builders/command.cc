@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -21,22 +22,46 @@ std::vector<std::string> users_words(const JsonObject& container) {
   return words;
 }
 
-// [sh, -c, …]: what follows is a whole script and its arguments, each one word.
-bool is_script(const std::vector<std::string>& words) {
-  if (words.size() < 2) return false;
-  const std::string_view shell = std::string_view(words[0]).substr(words[0].rfind('/') + 1);
-  const std::string_view flag = words[1];
-  constexpr std::string_view kShells[] = {"sh", "bash", "dash", "ash"};
-  return std::ranges::find(kShells, shell) != std::end(kShells) && flag.starts_with('-') &&
-         !flag.starts_with("--") && flag.find('c') != flag.npos;
+bool names_one_of(const std::string& word, std::initializer_list<std::string_view> programs) {
+  const auto name = std::string_view(word).substr(word.rfind('/') + 1);
+  return std::ranges::find(programs, name) != programs.end();
 }
 
-// Else the user's words are joined unquoted, as KubeRay joins them: many manifests rely on `args`
-// being a piece of shell. spec/03 §13.1
+// Index of the shell that is started, by itself or by such as do nothing else; words.size(): none.
+std::size_t shell_at(const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (names_one_of(words[i], {"sh", "bash", "dash", "ash", "ksh", "zsh"})) return i;
+    if (names_one_of(words[i], {"env", "tini", "dumb-init", "busybox"})) continue;
+    if (i == 0) break;
+    const std::string& before = words[i - 1];
+    const bool is_argument = before.starts_with('-') && before != "--";
+    if (!words[i].starts_with('-') && words[i].find('=') == std::string::npos && !is_argument)
+      break;
+  }
+  return words.size();
+}
+
+// Index of what follows <shell> [options] -c: a whole script and its arguments, each one word.
+std::size_t script_at(const std::vector<std::string>& words) {
+  for (std::size_t i = shell_at(words) + 1; i < words.size(); ++i) {
+    const std::string_view option = words[i];
+    if (option == "--" || (!option.starts_with('-') && !option.starts_with('+'))) break;
+    const bool is_long = option.starts_with("--");
+    if (!is_long && option.starts_with('-') && option.find('c') != option.npos) return i + 1;
+    const bool has_argument = is_long ? option == "--rcfile" || option == "--init-file"
+                                      : option.ends_with('o') || option.ends_with('O');
+    if (has_argument) ++i;
+  }
+  return words.size();
+}
+
+// The user's words are joined unquoted, as KubeRay joins them: many manifests rely on `args` being
+// a piece of shell. But a script for another shell is a word. spec/03 §13.1, SEEN-11
 std::string shell_text(const std::vector<std::string>& words) {
-  const bool quote = is_script(words);
+  const std::size_t script = script_at(words);
   std::string text;
-  for (const auto& word : words) text += fmt::format(" {} ", quote ? shell_quote(word) : word);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    text += fmt::format(" {} ", i < script ? words[i] : shell_quote(words[i]));
   return text;
 }
 

@@ -289,6 +289,38 @@ TEST(RayCommand, AroundTheUsersOwn) {
   EXPECT_EQ(args({{"args", JsonArray{"mine"}}}, true), R"(["mine"])");
 }
 
+// SEEN-11: what is a script to a shell stays one word; the rest is shell itself.
+TEST(RayCommand, KeepsScriptsWhole) {
+  const struct {
+    JsonArray command;
+    std::string_view text;
+  } rows[] = {
+      {{"sh", "-c", "a; b"}, "sh  -c  'a; b'"},
+      {{"/bin/bash", "-lc", "a; b", "x y"}, "/bin/bash  -lc  'a; b'  'x y'"},
+      {{"sh", "-e", "-c", "a; b"}, "sh  -e  -c  'a; b'"},
+      {{"bash", "-o", "pipefail", "-c", "a | b"}, "bash  -o  pipefail  -c  'a | b'"},
+      {{"bash", "-euo", "pipefail", "-c", "a; b"}, "bash  -euo  pipefail  -c  'a; b'"},
+      {{"bash", "+O", "extglob", "--rcfile", "f", "--login", "-c", "a; b"},
+       "bash  +O  extglob  --rcfile  f  --login  -c  'a; b'"},
+      {{"/usr/bin/env", "A=$B", "sh", "-c", "a; b"}, "/usr/bin/env  A=$B  sh  -c  'a; b'"},
+      {{"tini", "-g", "--", "bash", "-ec", "a; b"}, "tini  -g  --  bash  -ec  'a; b'"},
+      {{"env", "tini", "--", "sh", "-c", "a; b"}, "env  tini  --  sh  -c  'a; b'"},
+      {{"sh", "setup.sh", "-c", "$HOME"}, "sh  setup.sh  -c  $HOME"},
+      {{"bash", "--", "setup.sh", "-c", "$X"}, "bash  --  setup.sh  -c  $X"},
+      {{"echo", "sh", "-c", "$HOME"}, "echo  sh  -c  $HOME"},
+      {{"tini", "--", "python", "-c", "$X"}, "tini  --  python  -c  $X"},
+      {{"sh", "-c"}, "sh  -c"},
+      {{"sh"}, "sh"},
+      {{"env"}, "env"},
+  };
+  for (const auto& row : rows) {
+    JsonObject container{{"command", row.command}};
+    set_ray_command(container, "ray start ", false, {});
+    const std::string text(array_of(container, "args").at(0).get_string());
+    EXPECT_EQ(text.substr(0, text.find(" && ulimit")), " " + std::string(row.text) + " ");
+  }
+}
+
 // spec/03 §3.10
 TEST(Collector, IsWhateverHasItsName) {
   BuildOptions options;
