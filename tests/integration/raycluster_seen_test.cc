@@ -109,6 +109,13 @@ TEST(Seen, SEEN_08_AHeadThatDiesShowsWhileTheSpecIsInvalid) {
   world.expect_rest();
 }
 
+std::string head_service_ports(const World& world) {
+  std::string ports;
+  for (const auto& port : array_at(world.get("Service", "c-head-svc"), {"spec", "ports"}))
+    ports += fmt::format("{}:{} ", string_at(port, {"name"}), int_at(port, {"port"}));
+  return ports;
+}
+
 TEST(Seen, SEEN_09_PortsInTheParametersReachPodAndServiceUnderTheirGate) {
   for (const bool gate : {false, true}) {
     World world({.feature_gates = gate ? "RayClusterPortsFromParams=true" : ""});
@@ -117,14 +124,33 @@ TEST(Seen, SEEN_09_PortsInTheParametersReachPodAndServiceUnderTheirGate) {
                          R"({dashboard-port: "8290", port: "6400", metrics-export-port: "9191"})"))
         .run_until(cluster_is("c", "ready"))
         .settle();
-    std::string ports;
-    for (const auto& port : array_at(world.get("Service", "c-head-svc"), {"spec", "ports"}))
-      ports += fmt::format("{}:{} ", std::string_view(port.at("name").get_string()),
-                           int_at(port, {"port"}));
-    EXPECT_EQ(ports, gate ? "client:10001 dashboard:8290 gcs-server:6400 metrics:9191 serve:8000 "
-                          : "client:10001 dashboard:8265 gcs-server:6379 metrics:8080 serve:8000 ");
+    EXPECT_EQ(head_service_ports(world),
+              gate ? "client:10001 dashboard:8290 gcs-server:6400 metrics:9191 serve:8000 "
+                   : "client:10001 dashboard:8265 gcs-server:6379 metrics:8080 serve:8000 ");
     EXPECT_EQ(array_at(ray_container(world.get("Pod", world.head("c"))), {"ports"}).size(),
               gate ? 5u : 1u);
+  }
+}
+
+TEST(Seen, SEEN_09_AParameterMovesADeclaredPort) {
+  for (const bool gate : {false, true}) {
+    World world({.feature_gates = gate ? "RayClusterPortsFromParams=true" : ""});
+    world
+        .apply(with_head("{name: h, image: ray, ports: ["
+                         "{containerPort: 6379, name: gcs-server}, "
+                         "{containerPort: 8265, name: dashboard, hostPort: 8265}, "
+                         "{containerPort: 10001, name: client}, {containerPort: 7, name: mine}]}",
+                         R"({dashboard-port: "8290", ray-client-server-port: "10101"})"))
+        .run_until(cluster_is("c", "ready"))
+        .settle();
+    EXPECT_EQ(head_service_ports(world),
+              gate ? "client:10101 dashboard:8290 gcs-server:6379 metrics:8080 mine:7 "
+                   : "client:10001 dashboard:8265 gcs-server:6379 metrics:8080 mine:7 ");
+    std::string ports;
+    for (const auto& port : array_at(ray_container(world.get("Pod", world.head("c"))), {"ports"}))
+      ports += fmt::format("{}/{} ", int_at(port, {"containerPort"}), int_at(port, {"hostPort"}));
+    EXPECT_EQ(ports, gate ? "6379/0 8290/8290 10101/0 7/0 8080/0 "
+                          : "6379/0 8265/8265 10001/0 7/0 8080/0 ");
   }
 }
 

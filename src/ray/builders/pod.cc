@@ -280,7 +280,7 @@ Json build_head_pod_for_cleanup(const RayCluster& cluster, const BuildOptions& o
     draft.metadata["name"] = head_pod_name(cluster.meta.key.name);
   else
     draft.metadata["generateName"] = head_pod_prefix(cluster.meta.key.name);
-  if (options.ports_from_params) declare_ports(draft.ray(), draft.params);
+  if (options.ports_from_params) declare_head_ports(draft.ray(), draft.params);
   apply_group_resources(draft.params, group.resources);
   apply_group_labels(draft.params, group.labels);
   set_labels(draft, kHeadGroup, group.labels);
@@ -312,6 +312,7 @@ Json build_worker_pod(const RayCluster& cluster, const WorkerGroupSpec& group,
     JsonObject wait = build_wait_gcs_container(draft.ray(), cluster, options);
     array_in(draft.spec, "initContainers").push_back(std::move(wait));
   }
+  if (options.ports_from_params) declare_worker_ports(draft.ray(), draft.params);
   apply_group_resources(draft.params, group.resources);
   apply_group_labels(draft.params, group.labels);
   set_labels(draft, group.groupName, group.labels);

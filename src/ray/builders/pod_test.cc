@@ -258,6 +258,25 @@ TEST(WorkerPod, WaitsForGcsWithWhatTheUserGaveRay) {
             nullptr);
 }
 
+// SEEN-09, behind its gate.
+TEST(WorkerPod, MetricsAreWhereTheParameterPutsThem) {
+  auto cluster = demo();
+  WorkerGroupSpec& group = cluster.spec.workerGroupSpecs[0];
+  const auto ports = [&](bool gate) {
+    return canonical_json(
+        container_of(build_worker_pod(cluster, group, {}, {.ports_from_params = gate}))
+            .at("ports"));
+  };
+  EXPECT_EQ(ports(true), R"([{"containerPort":8080,"name":"metrics"}])");
+  merge_patch(group.template_, parse_json(R"({"spec": {"containers": [
+    {"name": "w", "ports": [{"name": "metrics", "containerPort": 1}]}]}})")
+                                   .value());
+  EXPECT_EQ(ports(true), R"([{"containerPort":1,"name":"metrics"}])");
+  group.rayStartParams = StringMap{{"metrics-export-port", "9191"}, {"dashboard-port", "8290"}};
+  EXPECT_EQ(ports(true), R"([{"containerPort":9191,"name":"metrics"}])");
+  EXPECT_EQ(ports(false), R"([{"containerPort":1,"name":"metrics"}])");
+}
+
 TEST(WorkerPod, OfSeveralHostsSaysWhichItIs) {
   RayCluster cluster = demo();
   WorkerGroupSpec& group = cluster.spec.workerGroupSpecs[0];

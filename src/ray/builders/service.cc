@@ -174,6 +174,21 @@ JsonObject serve_service(const ServeService& what, const RayCluster& cluster, Js
   return service;
 }
 
+// 0: as it is.
+void declare_port(JsonObject& ray_container, std::string_view name, std::int64_t number) {
+  if (number <= 0) return;
+  JsonArray& ports = array_in(ray_container, "ports");
+  JsonObject* declared = find_named(ports, name);
+  if (declared == nullptr) {
+    ports.push_back(JsonObject{{"name", name}, {"containerPort", number}});
+    return;
+  }
+  // On the host's network the two are one.
+  if (int_in(*declared, "hostPort") == int_in(*declared, "containerPort"))
+    (*declared)["hostPort"] = number;
+  (*declared)["containerPort"] = number;
+}
+
 }  // namespace
 
 std::map<std::string, std::int64_t, std::less<>> service_ports(const RayClusterSpec& spec) {
@@ -192,7 +207,7 @@ std::map<std::string, std::int64_t, std::less<>> service_ports(const RayClusterS
   return ports;
 }
 
-void declare_ports(JsonObject& ray_container, const StringMap& head_params) {
+void declare_head_ports(JsonObject& ray_container, const StringMap& params) {
   constexpr struct {
     std::string_view name;
     std::string_view param;
@@ -200,22 +215,25 @@ void declare_ports(JsonObject& ray_container, const StringMap& head_params) {
   } kUsual[] = {{kPortClientName, "ray-client-server-port", kPortClient},
                 {kPortGcsName, "port", kPortGcs},
                 {kPortDashboardName, kParamDashboardPort, kPortDashboard},
-                {kPortMetricsName, "metrics-export-port", kPortMetrics},
+                {kPortMetricsName, kParamMetricsPort, kPortMetrics},
                 {kPortServeName, {}, kPortServe}};
-  JsonArray& ports = array_in(ray_container, "ports");
-  const bool none = ports.empty();  // then the Service has the usual ones
+  const bool none =
+      array_of(ray_container, "ports").empty();  // then the Service has the usual ones
   for (const auto& [name, param, number] : kUsual) {
-    const auto moved = port_param(head_params, param, 0);
-    if (find_named(ports, name) == nullptr && (none || moved > 0))
-      ports.push_back(JsonObject{{"name", name}, {"containerPort", moved > 0 ? moved : number}});
+    const auto moved = port_param(params, param, 0);
+    declare_port(ray_container, name, moved > 0 ? moved : none ? number : 0);
   }
+}
+
+void declare_worker_ports(JsonObject& ray_container, const StringMap& params) {
+  declare_port(ray_container, kPortMetricsName, port_param(params, kParamMetricsPort, 0));
 }
 
 RayCluster with_declared_ports(RayCluster cluster) {
   Json& pod_template = cluster.spec.headGroupSpec.template_;
   if (!pod_template.is_object()) return cluster;
-  declare_ports(ray_container(object_in(pod_template.get_object(), "spec")),
-                start_params(cluster.spec.headGroupSpec));
+  declare_head_ports(ray_container(object_in(pod_template.get_object(), "spec")),
+                     start_params(cluster.spec.headGroupSpec));
   return cluster;
 }
 

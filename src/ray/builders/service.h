@@ -19,9 +19,11 @@ std::map<std::string, std::int64_t, std::less<>> service_ports(const RayClusterS
 /// What the head Service calls "dashboard", else 8265.
 std::int64_t dashboard_port(const RayClusterSpec& spec);
 
-/// Adds the container ports that the head's start parameters move, and the usual ones to a
-/// container that declares none; what is declared stays. SEEN-09, behind its gate.
-void declare_ports(JsonObject& ray_container, const StringMap& head_params);
+/// Declares the container ports where the head's start parameters put them, and the usual ones in a
+/// container that declares none; others that are declared stay. SEEN-09, behind its gate.
+void declare_head_ports(JsonObject& ray_container, const StringMap& params);
+/// Likewise the one port that workers have, metrics.
+void declare_worker_ports(JsonObject& ray_container, const StringMap& params);
 /// The cluster with that done to its head template, for the objects that look there for ports.
 RayCluster with_declared_ports(RayCluster cluster);
 /// The head's container port named exactly "serve", else 8000.
