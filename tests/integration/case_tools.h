@@ -85,6 +85,13 @@ inline std::string condition_of(const World& world, std::string_view cluster,
   return "absent";
 }
 
+/// Its message; empty without it.
+inline std::string message_of(const World& world, std::string_view cluster, std::string_view type) {
+  for (const auto& item : array_at(world.get("RayCluster", cluster), {"status", "conditions"}))
+    if (string_at(item, {"type"}) == type) return std::string(string_at(item, {"message"}));
+  return {};
+}
+
 inline Until cluster_says(std::string cluster, std::string type, std::string want) {
   return {fmt::format("{} of {} is {}", type, cluster, want),
           [cluster, type, want](const World& world) {

@@ -1,6 +1,7 @@
 // What users of the reference ran into with RayClusters. Each test has its case's id.
 #include "case_tools.h"
 #include "ray/types.h"
+#include "rayjob_case_tools.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -81,23 +82,28 @@ TEST(RayClusterCase, RC_04_ThePodThatServesLeastGoesFirst) {
 }
 
 TEST(RayClusterCase, RC_08_AHeadWhoseRayContainerIsGoneForGoodIsReplacedOnce) {
-  for (const bool phase_stays_running : {true, false}) {
-    SCOPED_TRACE(phase_stays_running);
-    World world({.start_operator = false});
-    world.apply(kCluster).patch("RayCluster", "c", R"(
-spec: {headGroupSpec: {template: {spec: {restartPolicy: Never, containers: [
-  {name: ray-head, image: ray}, {name: other, image: other}]}}}})");
-    world.start_operator().run_until(cluster_is("c", "ready")).settle();
-    const auto first = world.head("c");
-    if (phase_stays_running)
-      world.kubelet().end_container(first, "ray-head", "OOMKilled");
-    else
-      world.kubelet().fail(first, "OOMKilled");
-    world.settle();
-    EXPECT_NE(world.head("c"), first);
-    EXPECT_EQ(world.mirror().created("Pod"), 4);
-    EXPECT_THAT(world.events("c"), Contains(HasSubstr("OOMKilled")));
-  }
+  // Of two containers: the user's two under restartPolicy Never, or Ray and its autoscaler v2.
+  constexpr const char* kOwn = R"(spec: {headGroupSpec: {template: {spec: {restartPolicy: Never,
+    containers: [{name: ray-head, image: ray}, {name: other, image: other}]}}}})";
+  constexpr const char* kAutoscaler =
+      "spec: {enableInTreeAutoscaling: true, autoscalerOptions: {version: v2}}";
+  for (const auto* second : {kOwn, kAutoscaler})
+    for (const bool phase_stays_running : {true, false}) {
+      SCOPED_TRACE(fmt::format("{} {}", second, phase_stays_running));
+      World world({.start_operator = false});
+      world.apply(kCluster).patch("RayCluster", "c", second);
+      world.start_operator().run_until(cluster_is("c", "ready")).settle();
+      const auto first = world.head("c");
+      ASSERT_EQ(array_at(world.get("Pod", first), {"spec", "containers"}).size(), 2u);
+      if (phase_stays_running)
+        world.kubelet().end_container(first, "ray-head", "OOMKilled");
+      else
+        world.kubelet().fail(first, "OOMKilled");
+      world.settle();
+      EXPECT_NE(world.head("c"), first);
+      EXPECT_EQ(world.mirror().created("Pod"), 4);
+      EXPECT_THAT(world.events("c"), Contains(HasSubstr("OOMKilled")));
+    }
 }
 
 TEST(RayClusterCase, RC_13_TwoGroupsOfOneNameAreRefusedWithoutChurn) {
@@ -550,6 +556,8 @@ stringData: {password: mine}
   auto text = std::string(kCluster);
   text.replace(text.find("spec:"), 5, "spec:\n  authOptions: {mode: token}");
   world.apply(text).run_until(cluster_says("c", "NameConflict", "True SecretWithoutToken"));
+  EXPECT_THAT(message_of(world, "c", "NameConflict"),
+              HasSubstr("Secret default/c has no key auth_token"));
   EXPECT_EQ(object_at(world.get("Secret", "c"), {"data"}).size(), 1u);
   world.patch("Secret", "c", "{stringData: {auth_token: t}}")
       .run_until(cluster_says("c", "NameConflict", "absent"))
@@ -584,6 +592,18 @@ TEST(RayClusterCase, RC_34_WhatWeInjectIsNoChange) {
   image.replace(image.find("image: ray"), 10, "image: ray:2");
   world.patch("RayCluster", "c", image).settle().expect_rest();
   EXPECT_EQ(world.mirror().created("Pod"), 6) << "one rollout";
+}
+
+// A RayJob's own cluster refuses Recreate, so a submitter never stands in the head of one.
+TEST(RayClusterCase, RC_34_NorIsAJobThatIsSubmittedToIt) {
+  World world;
+  world.apply(kCluster).patch("RayCluster", "c", kRecreate);
+  world.run_until(cluster_is("c", "ready"));
+  const auto head = world.head("c");
+  world.apply(kJobOnC).run_until(ray_job_is("j", "RUNNING"));
+  world.crash().end_job("j", "SUCCEEDED").run_until(job_is("j", "Complete")).settle();
+  EXPECT_EQ(world.head("c"), head);
+  EXPECT_EQ(world.mirror().created("Pod"), 4) << "with the submitter's";
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
+#include <set>
 
 namespace manta::integration {
 namespace {
@@ -93,15 +94,29 @@ spec:
 }
 
 TEST(RayClusterFeature, RC_37_ASuspendedGroupDoesNotCountAndItsTemplateStays) {
-  World world;
-  world.apply(kCluster).run_until(cluster_is("c", "ready")).settle();
-  const auto before = dump_json(*find(world.get("RayCluster", "c"), {"spec", "headGroupSpec"}));
-  world.patch("RayCluster", "c", group_of(2, "suspend: true")).settle();
-  const auto& cluster = world.get("RayCluster", "c");
-  EXPECT_EQ(int_at(cluster, {"status", "desiredWorkerReplicas"}), 0);
-  EXPECT_EQ(int_at(cluster, {"status", "minWorkerReplicas"}), 0);
+  constexpr const char* kGroups = R"(spec: {{workerGroupSpecs: [
+    {{groupName: g, replicas: 2, minReplicas: 2, maxReplicas: 9, suspend: {}, rayStartParams: {{}},
+     template: {{metadata: {{labels: {{mine: x}}}}, spec: {{containers: [
+       {{name: w, image: ray, resources: {{limits: {{cpu: "4"}}}}}}]}}}}}}]}})";
+  World world({.start_operator = false});
+  world.apply(kCluster).patch("RayCluster", "c", fmt::format(fmt::runtime(kGroups), false));
+  world.start_operator().run_until(cluster_is("c", "ready")).settle();
+  const auto templates = [&world] {
+    const auto& spec = *find(world.get("RayCluster", "c"), {"spec"});
+    return dump_json(*find(spec, {"headGroupSpec"})) +
+           dump_json(*find(array_at(spec, {"workerGroupSpecs"}).at(0), {"template"}));
+  };
+  const auto totals = [&world] {
+    const auto& status = *find(world.get("RayCluster", "c"), {"status"});
+    return fmt::format("{} of at least {}, {} CPUs", int_at(status, {"desiredWorkerReplicas"}),
+                       int_at(status, {"minWorkerReplicas"}), string_at(status, {"desiredCPU"}));
+  };
+  const auto before = templates();
+  EXPECT_EQ(totals(), "2 of at least 2, 9 CPUs");
+  world.patch("RayCluster", "c", fmt::format(fmt::runtime(kGroups), true)).settle();
+  EXPECT_EQ(totals(), "0 of at least 0, 1 CPUs");
   EXPECT_EQ(world.workers("c").size(), 0u);
-  EXPECT_EQ(dump_json(*find(cluster, {"spec", "headGroupSpec"})), before);
+  EXPECT_EQ(templates(), before);
 }
 
 /// "httpGet /path in 2 s", or "wget in 5 s of 12": what a probe does, in what time, of what its
@@ -546,6 +561,8 @@ TEST(SliceCase, MH_06_ANamedHostTakesItsSlice) {
   for (const auto& name : world.workers("c")) EXPECT_NE(label_of(world, name, kReplicaName), slice);
 }
 
+// What a TPU's Pods call themselves: an injector makes TPU_WORKER_ID of the host's index, and their
+// names of each other's of the headless Service.
 TEST(SliceCase, MH_08_IndicesOfSingleHostsStartAtZeroAgain) {
   World world;
   world.apply(kCluster).patch("RayCluster", "c", group_of(1));
@@ -555,6 +572,23 @@ TEST(SliceCase, MH_08_IndicesOfSingleHostsStartAtZeroAgain) {
     EXPECT_EQ(label_of(world, world.workers("c").front(), "ray.io/worker-group-replica-index"),
               "0");
   }
+  EXPECT_EQ(label_of(world, world.workers("c").front(), "ray.io/replica-host-index"), "");
+  EXPECT_FALSE(world.mirror().find("Service", "c-headless"));
+  EXPECT_EQ(env_of(world.get("Pod", world.workers("c").front()), "TPU_WORKER_ID"), "(absent)");
+}
+
+TEST(SliceCase, MH_08_HostsOfASliceAreNumberedAndNamed) {
+  World world({.start_operator = false});
+  with_slices(world, 1, 2);
+  for (int round = 0; round < 2; ++round) {
+    std::set<std::string> hosts;
+    for (const auto& name : world.workers("c"))
+      hosts.insert(label_of(world, name, "ray.io/worker-group-replica-index") + "/" +
+                   label_of(world, name, "ray.io/replica-host-index"));
+    EXPECT_EQ(fmt::format("{}", fmt::join(hosts, " ")), "0/0 0/1");
+    world.remove("Pod", world.workers("c").front()).settle();
+  }
+  EXPECT_TRUE(world.mirror().find("Service", "c-headless"));
 }
 
 }  // namespace

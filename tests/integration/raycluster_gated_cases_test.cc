@@ -20,12 +20,6 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string message_of(const World& world, std::string_view type) {
-  for (const auto& item : array_at(world.get("RayCluster", "c"), {"status", "conditions"}))
-    if (string_at(item, {"type"}) == type) return std::string(string_at(item, {"message"}));
-  return {};
-}
-
 int events_that_say(const World& world, std::string_view text) {
   const auto events = world.events("c");
   return static_cast<int>(std::ranges::count_if(
@@ -100,7 +94,7 @@ TEST(GatedClusterCase, RC_06_WhoMayNotReadNodesIsToldSo) {
   lose_node(world);
   world.pass(5min);
   EXPECT_TRUE(world.mirror().find("Pod", head));
-  EXPECT_THAT(message_of(world, "HeadTerminating"),
+  EXPECT_THAT(message_of(world, "c", "HeadTerminating"),
               HasSubstr("cannot be told: nodes is forbidden"));
 }
 
@@ -154,8 +148,8 @@ TEST(GatedClusterCase, RC_10_WorkersThatFailAgainAndAgainAreReplacedEverMoreRare
   for (const int want : {10, 20, 40, 80, 160, 300, 300}) {
     EXPECT_NEAR(static_cast<double>(until_next_attempt(world).count()), want, 1);
     EXPECT_EQ(condition_of(world, "c", "WorkersFailing"), "True BackOff");
-    EXPECT_THAT(message_of(world, "WorkersFailing"), HasSubstr("group g: Pod c-g-worker-"));
-    EXPECT_THAT(message_of(world, "WorkersFailing"),
+    EXPECT_THAT(message_of(world, "c", "WorkersFailing"), HasSubstr("group g: Pod c-g-worker-"));
+    EXPECT_THAT(message_of(world, "c", "WorkersFailing"),
                 HasSubstr("init container prepare exited with code 42"));
   }
   EXPECT_EQ(world.mirror().created("Pod"), 1 + 8);
@@ -273,7 +267,7 @@ TEST(GatedClusterCase, RC_23_WhatCannotBeChangedInPlaceIsSaid) {
   world.apply(kCluster).run_until(cluster_is("c", "ready")).settle();
   world.patch("RayCluster", "c", "{spec: {headGroupSpec: {serviceType: NodePort}}}").settle();
   EXPECT_EQ(condition_of(world, "c", "HeadServiceDrift"), "True ImmutableFields");
-  EXPECT_THAT(message_of(world, "HeadServiceDrift"),
+  EXPECT_THAT(message_of(world, "c", "HeadServiceDrift"),
               HasSubstr("spec.type is ClusterIP, not NodePort"));
   world.expect_rest();
   world.remove("Service", "c-head-svc").run_until(exists("Service", "c-head-svc")).settle();
@@ -417,7 +411,7 @@ TEST(AutoscalerCase, AS_01_ReplicasInTheManifestAreWarnedOfOnce) {
     EXPECT_EQ(condition_of(world, "c", "ReplicasContested"),
               gate ? "True ReplicasInManifest" : "absent");
     if (!gate) continue;
-    EXPECT_THAT(message_of(world, "ReplicasContested"), HasSubstr("gitops applied replicas"));
+    EXPECT_THAT(message_of(world, "c", "ReplicasContested"), HasSubstr("gitops applied replicas"));
     sync(world, false, "2.54.1");  // an apply that changes nothing is not seen
     world.settle();
     EXPECT_EQ(condition_of(world, "c", "ReplicasContested"), "absent");
@@ -428,7 +422,7 @@ TEST(AutoscalerCase, AS_01_WithTheReferencesDefinitionTheWholeListIsContested) {
   World world({.feature_gates = "RayClusterReplicasOwner=true"});
   sync(world, false);
   world.settle();
-  EXPECT_THAT(message_of(world, "ReplicasContested"), HasSubstr("as a whole"));
+  EXPECT_THAT(message_of(world, "c", "ReplicasContested"), HasSubstr("as a whole"));
 }
 
 TEST(AutoscalerCase, AS_01_KubectlApplyIsRecognisedByItsAnnotation) {

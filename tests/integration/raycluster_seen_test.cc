@@ -36,6 +36,8 @@ TEST(Seen, SEEN_01_ARemovedGroupIsNamedAtOnce) {
   world.apply(kCluster).run_until(cluster_is("c", "ready")).settle();
   world.patch("RayCluster", "c", "{spec: {workerGroupSpecs: []}}")
       .run_until(cluster_says("c", "OrphanedWorkerGroup", "True GroupNotInSpec"), 1s);
+  EXPECT_EQ(message_of(world, "c", "OrphanedWorkerGroup"),
+            "Pods of worker groups that are no longer in the spec run on and are not replaced: g");
   world.settle();
   EXPECT_EQ(world.workers("c").size(), 2u);
 }

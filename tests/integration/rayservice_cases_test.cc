@@ -1,5 +1,7 @@
 // What users of the reference ran into with RayServices. Each test has its case's id.
+#include "ray/types.h"
 #include "service_world.h"
+#include "sim/relay.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -52,6 +54,43 @@ TEST(RayServiceCase, RS_01_ASuspendedPendingClusterHoldsNothingUp) {
       .run_until(upgraded("s"));
   EXPECT_EQ(world.active(), next);
   EXPECT_THAT(world.message("Ready"), Not(HasSubstr("suspended")));
+  world.pass(70s).settle();
+  EXPECT_THAT(world.clusters(), ElementsAre(next));
+  EXPECT_NE(next, old);
+}
+
+// Makes RayClusters suspended, as the webhook of a queue does.
+class MadeSuspended : public sim::Relay {
+ public:
+  MadeSuspended(kube::Api& api, const bool& on) : Relay(api), on_(on) {}
+
+  Task<Result<kube::Response>> call(kube::Request request) override {
+    if (on_ && request.verb == kube::Verb::Create && request.resource == ray::kRayClusters)
+      ensure(request.body, {"spec"}).as_object()["suspend"] = true;
+    co_return co_await inner().call(std::move(request));
+  }
+
+ private:
+  const bool& on_;
+};
+
+TEST(RayServiceCase, RS_01_NorDoesOneThatIsMadeSuspended) {
+  bool on = false;
+  ServiceWorld world(
+      {.tamper = [&on](kube::Api& wire) { return std::make_unique<MadeSuspended>(wire, on); }});
+  world.deploy(kService);
+  const auto old = world.active();
+  on = true;
+  world.set_image("two").run_until(two_clusters(world)).pass(1min);
+  const auto next = world.pending();
+  EXPECT_EQ(world.head(next), "");
+  EXPECT_THAT(world.message("Ready"), HasSubstr(next + " is suspended"));
+  EXPECT_THAT(world.condition("Ready"), HasSubstr("True")) << "the old cluster serves on";
+  // The active cluster is not held up by the other.
+  world.set_config("applications: [{name: a, import_path: m:app, route_prefix: /two}]").pass(1min);
+  world.patch("RayService", "s", "{spec: {rayClusterConfig: {suspend: false}}}")
+      .run_until(upgraded("s"));
+  EXPECT_EQ(world.active(), next);
   world.pass(70s).settle();
   EXPECT_THAT(world.clusters(), ElementsAre(next));
   EXPECT_NE(next, old);
