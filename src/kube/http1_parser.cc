@@ -11,6 +11,8 @@ namespace manta::kube::http {
 namespace {
 
 constexpr std::size_t kMaxHead = 64 << 10;
+// Of the line with a chunk's size: else what surrounds a body of bytes would have no bound.
+constexpr std::size_t kMaxChunkLine = 128;
 
 std::unexpected<Error> malformed(std::string_view what) {
   return failed(ErrorCode::Unavailable, fmt::format("malformed HTTP/1.1 response: {}", what));
@@ -47,7 +49,7 @@ Result<std::size_t> Http1Parser::feed(std::string_view bytes) {
     }
     const auto end = rest.find('\n');
     const auto piece = rest.substr(0, end);
-    head_bytes_ += piece.size();
+    head_bytes_ += piece.size() + (end == std::string_view::npos ? 0 : 1);
     if (head_bytes_ > kMaxHead) return malformed("its head is larger than 64 KiB");
     line_.append(piece);
     used += piece.size();
@@ -129,8 +131,9 @@ Result<void> Http1Parser::take_header(std::string_view line) {
 Result<void> Http1Parser::end_headers() {
   const int status = response_.status;
   if (status < 200 && status != 101) {  // 100 Continue and the like: the real one follows
-    const bool head = head_request_;
-    expect(head);
+    const auto bytes = head_bytes_;     // however many heads, they count together
+    expect(head_request_);
+    head_bytes_ = bytes;
     begun_ = true;
     return {};
   }
@@ -150,6 +153,7 @@ Result<void> Http1Parser::end_headers() {
 }
 
 Result<void> Http1Parser::take_chunk_size(std::string_view line) {
+  if (line.size() > kMaxChunkLine) return malformed("the line of a chunk's size is too long");
   const auto digits = trim(line.substr(0, line.find(';')));
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), left_, 16);
   if (digits.empty() || read.ec != std::errc{} || read.ptr != digits.data() + digits.size())

@@ -63,6 +63,22 @@ TEST(Http1Parser, AnySplitGivesTheSameResponse) {
     }
 }
 
+TEST(Http1Parser, WhatIsNoBodyHasABound) {
+  const auto repeated = [](std::string_view begin, std::string_view text) {
+    std::string bytes(begin);
+    while (bytes.size() < 1 << 20) bytes += text;
+    return parse(bytes, 1000).text;
+  };
+  constexpr std::string_view kLarge = "malformed HTTP/1.1 response: its head is larger than 64 KiB";
+  EXPECT_EQ(repeated("", "\n"), kLarge);
+  EXPECT_EQ(repeated("HTTP/1.1 200 OK\n", "A: b\n"), kLarge);
+  EXPECT_EQ(repeated("", "HTTP/1.1 100 Continue\r\n\r\n"), kLarge);
+  const std::string chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  EXPECT_EQ(repeated(chunked + "0\r\n", "A: b\r\n"), kLarge);
+  EXPECT_EQ(repeated(chunked, "1;" + std::string(200, 'x') + "\r\n \r\n"),
+            "malformed HTTP/1.1 response: the line of a chunk's size is too long");
+}
+
 TEST(Http1Parser, EndsOfBodies) {
   EXPECT_FALSE(
       parse("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello", 100, false, true).complete);

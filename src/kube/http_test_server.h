@@ -13,9 +13,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -66,6 +69,8 @@ class TestServer {
   struct Reply {
     std::string bytes = {};
     bool close = false;
+    std::string endless = {};  // sent after `bytes` again and again, until nobody listens
+    std::chrono::milliseconds apart{0};
   };
   /// Gets the whole request; called by one connection at a time.
   using Handler = std::function<Reply(const std::string& request)>;
@@ -105,6 +110,8 @@ class TestServer {
   }
   std::string host_port() const { return "127.0.0.1:" + std::to_string(port_); }
   int connections() const { return connections_; }
+  /// Bytes that the kernel took; what a client reads is less.
+  std::uint64_t sent() const { return sent_; }
 
  private:
   void accept_all() {
@@ -114,6 +121,17 @@ class TestServer {
       open_.push_back(fd);
       serving_.emplace_back([this, fd] { serve(fd); });
     }
+  }
+
+  bool put(SSL* ssl, int fd, std::string_view bytes) {
+    while (!bytes.empty()) {
+      const auto part = ssl ? SSL_write(ssl, bytes.data(), static_cast<int>(bytes.size()))
+                            : static_cast<int>(send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL));
+      if (part <= 0) return false;
+      bytes.remove_prefix(static_cast<std::size_t>(part));
+      sent_ += static_cast<std::uint64_t>(part);
+    }
+    return true;
   }
 
   void serve(int fd) {
@@ -144,14 +162,9 @@ class TestServer {
         reply = handler_(buffer.substr(0, want));
       }
       buffer.erase(0, want);
-      for (std::size_t sent = 0; sent < reply.bytes.size();) {
-        const auto left = reply.bytes.size() - sent;
-        const auto put =
-            ssl ? SSL_write(ssl, reply.bytes.data() + sent, static_cast<int>(left))
-                : static_cast<int>(send(fd, reply.bytes.data() + sent, left, MSG_NOSIGNAL));
-        if (put <= 0) break;
-        sent += static_cast<std::size_t>(put);
-      }
+      put(ssl, fd, reply.bytes);
+      while (!reply.endless.empty() && put(ssl, fd, reply.endless))
+        std::this_thread::sleep_for(reply.apart);
       alive = !reply.close;
     }
     if (ssl) SSL_free(ssl);
@@ -166,6 +179,7 @@ class TestServer {
   int listener_ = -1;
   int port_ = 0;
   std::atomic<int> connections_ = 0;
+  std::atomic<std::uint64_t> sent_ = 0;
   std::mutex mutex_ = {}, handling_ = {};
   std::vector<int> open_ = {};
   std::vector<std::thread> serving_ = {};
