@@ -302,8 +302,17 @@ spec: {containers: [{name: ray-head, image: ray}]}
   EXPECT_TRUE(world.mirror().find("Pod", "mine"));
   EXPECT_EQ(string_at(world.get("RayCluster", "c"), {"status", "state"}), "ready");
   EXPECT_EQ(condition_of(world, "c", "ForeignPods"), "True PodsNotOwned");
+  world.patch("RayCluster", "c", "{spec: {suspend: true}}")
+      .run_until(cluster_is("c", "suspended"))
+      .settle();
+  EXPECT_TRUE(world.mirror().find("Pod", "mine")) << "nobody else's Pods sleep with it";
+  EXPECT_EQ(world.mirror().list("Pod").size(), 1u);
+  world.patch("RayCluster", "c", "{spec: {suspend: false}}")
+      .run_until(cluster_is("c", "ready"))
+      .settle();
   world.remove("Pod", "mine").settle();
   EXPECT_EQ(condition_of(world, "c", "ForeignPods"), "absent");
+  world.expect_rest();
 }
 
 // As of a ReplicaSet's Pods: whoever relabels one takes it out, and another comes in its place. The

@@ -361,6 +361,44 @@ TEST(ClusterPlan, ChangedSpecRecreatesOnlyWhatThisVersionMade) {
   EXPECT_EQ(writes(plan_of(seen(wanted, pods_with("v1.6.0", "other")))), "patch pods (stamp)");
 }
 
+// RC-44: one call by label would take them, too.
+TEST(ClusterPlan, WhereSomebodyElsesPodsCarryTheLabelOnlyItsOwnGoOneByOne) {
+  Pods pods{head(), worker("w0", {}, "0"), worker("w1", {.deleting = true}, "1")};
+  const auto beside_foreign = [&](const ray::RayCluster& cluster) {
+    auto out = seen(cluster, pods);
+    out.foreign_pods = {"mine"};
+    return plan_of(out);
+  };
+  auto asleep = cluster();
+  asleep.status.conditions = {is_true(kSuspending)};
+  const auto plan = beside_foreign(asleep);
+  EXPECT_EQ(writes(plan), "delete pods (all-pods), delete pods (all-pods)");
+  for (const auto& write : plan.stages.back()) {
+    EXPECT_EQ(write.precondition_uid, write.key.name + "-uid");
+    EXPECT_EQ(write.marker, "FailedDeleteAllPods");
+    EXPECT_EQ(write.done_event.value().note,
+              "Deleted Pods for RayCluster ns/c due to suspension: ns/" + write.key.name);
+  }
+
+  auto group_asleep = cluster();
+  group_asleep.spec.workerGroupSpecs[0].suspend = true;
+  EXPECT_EQ(writes(beside_foreign(group_asleep)), "delete pods (group/g)");
+
+  auto dying = cluster();
+  dying.spec.gcsFaultToleranceOptions = {.redisAddress = "r:6379"};
+  dying.meta.finalizers = {std::string(ray::kFinalizerRedisCleanup)};
+  dying.meta.deleting = kNow;
+  EXPECT_EQ(writes(beside_foreign(dying)), "delete pods (all-pods), delete pods (all-pods)");
+
+  auto changed = cluster();
+  changed.spec.upgradeStrategy = {.type = "Recreate"};
+  auto outdated = *head();
+  outdated.meta.annotations = {{std::string(ray::kAnnotationVersion), Settings{}.build.version},
+                               {std::string(ray::kAnnotationRecreateHash), "other"}};
+  pods[0] = share(outdated);
+  EXPECT_EQ(writes(beside_foreign(changed)), "delete pods (all-pods), delete pods (all-pods)");
+}
+
 TEST(ClusterPlan, InvalidSpecIsSaidAndNothingElse) {
   auto bad = cluster();
   bad.spec.headGroupSpec.template_ = parse_json(R"({"spec":{"containers":[]}})").value();

@@ -133,24 +133,21 @@ kube::Write delete_orphan(const kube::PodView& pod) {
 // Its Pods go with one call, and none comes while it sleeps.
 kube::Stage suspended_group_writes(const RayClusterSeen& seen, const ray::WorkerGroupSpec& group,
                                    const Pods& pods) {
-  auto writes = delete_all(
+  return delete_all(
       seen, pods,
       fmt::format("{},{}={}", all_pods_selector(seen), ray::kLabelGroup, group.groupName),
-      group_lane(group.groupName));
-  for (auto& write : writes) {
-    write.marker = "FailedDeleteWorkerPod";
-    write.why = "the worker group is suspended";
-    write.done_event =
-        normal("DeletedWorkerPod", "Delete",
-               fmt::format("Deleted all pods for suspended worker group {} in RayCluster {}",
-                           group.groupName, seen.key().to_string()));
-    write.failed_event = warning(
-        "FailedToDeleteWorkerPodCollection", "Delete",
-        fmt::format(
-            "Failed deleting worker Pods for suspended group {} in RayCluster {}, {{error}}",
-            group.groupName, seen.key().to_string()));
-  }
-  return writes;
+      {.lane = group_lane(group.groupName),
+       .marker = "FailedDeleteWorkerPod",
+       .done_event =
+           normal("DeletedWorkerPod", "Delete",
+                  fmt::format("Deleted all pods for suspended worker group {} in RayCluster {}",
+                              group.groupName, seen.key().to_string())),
+       .failed_event = warning(
+           "FailedToDeleteWorkerPodCollection", "Delete",
+           fmt::format(
+               "Failed deleting worker Pods for suspended group {} in RayCluster {}, {{error}}",
+               group.groupName, seen.key().to_string())),
+       .why = "the worker group is suspended"});
 }
 
 }  // namespace
@@ -162,13 +159,25 @@ std::string all_pods_selector(const RayClusterSeen& seen) {
 }
 
 kube::Stage delete_all(const RayClusterSeen& seen, const Pods& pods, std::string selector,
-                       std::string_view lane) {
-  if (std::ranges::all_of(pods, [](const auto& pod) { return is_deleting(*pod); })) return {};
-  return {{.kind = kube::WriteKind::DeleteCollection,
-           .resource = kube::kPods,
-           .key = {seen.key().namespace_, {}},
-           .label_selector = std::move(selector),
-           .lane = std::string(lane)}};
+                       kube::Write as) {
+  const auto there = living(pods);
+  if (there.empty()) return {};
+  if (seen.foreign_pods.empty()) {
+    as.kind = kube::WriteKind::DeleteCollection;
+    as.resource = kube::kPods;
+    as.key = {seen.key().namespace_, {}};
+    as.label_selector = std::move(selector);
+    return {std::move(as)};
+  }
+  kube::Stage stage;
+  const auto done = as.done_event.value_or(normal("DeletedPod", "Delete", "Deleted Pod"));
+  for (const auto& pod : there) {
+    auto& write = stage.emplace_back(delete_pod(*pod, as.lane, as.marker, as.why));
+    write.done_event = done;
+    write.done_event->note += ": " + pod->meta.key.to_string();
+    write.failed_event = as.failed_event;
+  }
+  return stage;
 }
 
 kube::Stage head_writes(const RayClusterSeen& seen, const HeadDecision& head,

@@ -30,8 +30,10 @@ kube::Stage group_writes(const RayClusterSeen& seen, const Settings& settings, T
 kube::Stage sleeping_group_writes(const RayClusterSeen& seen);
 
 /// One call that deletes every Pod with these labels; nothing when all of `pods` are going already.
+/// Where somebody else's Pods carry them, too, `pods` go one by one. RC-44. `as` says lane, marker,
+/// events and why.
 kube::Stage delete_all(const RayClusterSeen& seen, const Pods& pods, std::string selector,
-                       std::string_view lane);
+                       kube::Write as);
 
 /// The selector of all of a cluster's Pods.
 std::string all_pods_selector(const RayClusterSeen& seen);

@@ -66,10 +66,9 @@ kube::Stage delete_ray_pods(const RayClusterSeen& seen) {
     for (auto& write :
          delete_all(seen, pods_of_type(seen.pods, type),
                     fmt::format("{},{}={}", all_pods_selector(seen), ray::kLabelNodeType, type),
-                    kAllPodsLane)) {
-      write.why = "Redis is cleaned when nothing writes to it any more";
+                    {.lane = std::string(kAllPodsLane),
+                     .why = "Redis is cleaned when nothing writes to it any more"}))
       stage.push_back(std::move(write));
-    }
   return stage;
 }
 

@@ -13,14 +13,13 @@ namespace {
 
 kube::Stage delete_everything(const RayClusterSeen& seen, std::string_view because,
                               const std::string& done, const std::string& failed) {
-  auto writes = delete_all(seen, seen.pods, all_pods_selector(seen), kAllPodsLane);
-  for (auto& write : writes) {
-    write.marker = "FailedDeleteAllPods";
-    write.why = std::string(because);
-    write.done_event = normal("DeletedPod", "Delete", done);
-    write.failed_event = warning("FailedToDeletePodCollection", "Delete", failed + ", {error}");
-  }
-  return writes;
+  return delete_all(
+      seen, seen.pods, all_pods_selector(seen),
+      {.lane = std::string(kAllPodsLane),
+       .marker = "FailedDeleteAllPods",
+       .done_event = normal("DeletedPod", "Delete", done),
+       .failed_event = warning("FailedToDeletePodCollection", "Delete", failed + ", {error}"),
+       .why = std::string(because)});
 }
 
 }  // namespace
