@@ -94,11 +94,12 @@ void plan_autoscaler_account(const RayClusterSeen& seen, const Settings& setting
             seen.key().to_string(), account)));
     return;
   }
+  // One that is there already may be another cluster's whose long name ends alike: the next plan,
+  // which knows, asks for other names. RC-25
   kube::Stage makes;
   const auto add = [&](const kube::Resource& resource, Json body, std::string_view reason,
                        std::string_view what) {
     makes.push_back(create_with_events(resource, std::move(body), "account", reason, what));
-    makes.back().tolerate = {ErrorCode::AlreadyExists};
   };
   if (!seen.service_account)
     add(kube::kServiceAccounts, ray::build_autoscaler_service_account(cluster), "ServiceAccount",
@@ -112,7 +113,6 @@ void plan_autoscaler_account(const RayClusterSeen& seen, const Settings& setting
   auto binding =
       create_with_events(kube::kRoleBindings, ray::build_autoscaler_role_binding(cluster),
                          kBindingLane, "RoleBinding", "role binding");
-  binding.tolerate = {ErrorCode::AlreadyExists};
   if (!failures.contains(kBindingLane)) binding.failed_event.reset();
   out.add(std::move(binding));
 }
