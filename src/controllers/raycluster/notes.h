@@ -36,7 +36,7 @@ inline constexpr std::string_view kWorkersFailing = "WorkersFailing";        // 
 inline constexpr std::string_view kHeadServiceDrift = "HeadServiceDrift";    // RC-23
 inline constexpr std::string_view kReplicasContested = "ReplicasContested";  // AS-01
 
-/// What the caches show, and which writes fail.
+/// What the caches show, and which writes fail of those that are still wanted.
 Notes notes_about(const RayClusterSeen& seen, const Settings& settings,
                   const kube::PlanContext& context);
 

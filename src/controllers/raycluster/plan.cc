@@ -83,7 +83,15 @@ bool plan_pods(const RayClusterSeen& seen, const Settings& settings, Time now, P
   return !hold_new_pods(seen, settings, plan);
 }
 
-// The failures of what this plan still wants; those of what nobody wants any more say nothing.
+// Of what this plan still wants; those of what nobody wants any more say nothing.
+kube::Failures failures_of(const Plan& plan, const kube::Failures& failures) {
+  kube::Failures out;
+  for (const auto& stage : plan.stages)
+    for (const auto& write : stage)
+      if (const auto found = failures.find(write.lane); found != failures.end()) out.insert(*found);
+  return out;
+}
+
 void look_for_trouble(const Plan& plan, const kube::Failures& failures, Trouble& trouble) {
   for (const auto& stage : plan.stages)
     for (const auto& write : stage) {
@@ -157,9 +165,11 @@ Plan plan_live(const RayClusterSeen& seen, const Settings& settings,
   add_edits(std::move(objects.edits), plan);
   add_edits(adoption_writes(seen), plan);
   plan_lost_head(seen, settings, context, plan);
-  look_for_trouble(plan, context.failures, trouble);
-  auto status =
-      decide_status(seen, trouble, notes_about(seen, settings, context), settings, context.now);
+  const auto failures = failures_of(plan, context.failures);
+  look_for_trouble(plan, failures, trouble);
+  const auto notes = notes_about(
+      seen, settings, {.now = context.now, .facts = context.facts, .failures = failures});
+  auto status = decide_status(seen, trouble, notes, settings, context.now);
   plan_status(seen, std::move(status), context.now, plan);
   return plan;
 }
@@ -168,7 +178,8 @@ Plan plan_refused(const RayClusterSeen& seen, Validity validity, const Settings&
                   const kube::PlanContext& context) {
   Plan plan{.events = std::move(validity.events)};
   if (!validity.note) return plan;
-  auto notes = notes_about(seen, settings, context);
+  auto notes =
+      notes_about(seen, settings, {.now = context.now, .facts = context.facts, .failures = {}});
   notes.push_back(std::move(*validity.note));
   plan_status(seen, decide_status_of_refused(seen, notes, settings, context.now), context.now,
               plan);

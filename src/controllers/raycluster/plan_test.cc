@@ -569,6 +569,9 @@ TEST(ClusterPlan, QuotaRefusal) {  // RC-11, AS-07
   gates.cluster_gates.quota_condition = true;
   EXPECT_EQ(condition(plan_of(seen(cluster(), {head()}), failures, gates), kQuotaExceeded),
             "True QuotaExceeded");
+  EXPECT_EQ(condition(plan_of(seen(cluster(), running_pods()), failures, gates), kQuotaExceeded),
+            "absent")
+      << "nobody wants more than is there any more";
 }
 
 TEST(ClusterPlan, GatesOfOurOwn) {
