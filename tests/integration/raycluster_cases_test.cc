@@ -628,6 +628,26 @@ TEST(RayClusterCase, RC_33_AHeadWithoutHashIsRecreatedForTheNextChangeOnly) {
   EXPECT_EQ(world.mirror().created("Pod"), 6);
 }
 
+TEST(RayClusterCase, RC_33_NorIsItForgottenWhileAQuotaKeepsWorkersAway) {
+  int room = 3;
+  World world({.tamper = quota(room)});
+  world.apply(kCluster).run_until(cluster_is("c", "ready")).settle();
+  world.stop_operator();
+  world.patch("Pod", world.head("c"), R"(metadata: {annotations: {
+    ray.io/upgrade-strategy-recreate-hash: null, ray.io/kuberay-version: null}})");
+  auto recreated = group_of(3);
+  recreated.replace(recreated.find("{spec: {"), 8, "{spec: {upgradeStrategy: {type: Recreate}, ");
+  world.patch("RayCluster", "c", recreated).start_operator();
+  world.run_until(cluster_says("c", "ReplicaFailure", "True FailedCreateWorkerPod")).pass(10s);
+  ASSERT_EQ(world.mirror().created("Pod"), 3);
+  auto image = group_of(2);
+  image.replace(image.find("image: ray"), 10, "image: ray:2");
+  world.patch("RayCluster", "c", image).pass(2s);
+  room = 9;
+  world.run_until(cluster_is("c", "ready")).settle();
+  EXPECT_EQ(world.mirror().created("Pod"), 6) << "all of them once";
+}
+
 TEST(RayClusterCase, RC_34_WhatWeInjectIsNoChange) {
   World world({.feature_gates = "RayClusterHistoryServer=true"});
   auto text = std::string(kCluster);

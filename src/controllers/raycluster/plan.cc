@@ -54,7 +54,8 @@ bool hold_new_pods(const RayClusterSeen& seen, const Settings& settings, Plan& p
 }
 
 // False when some of it cannot be done until something else has changed.
-bool plan_pods(const RayClusterSeen& seen, const Settings& settings, Time now, Plan& plan) {
+bool plan_pods(const RayClusterSeen& seen, const Settings& settings, UpgradeStep upgrade, Time now,
+               Plan& plan) {
   switch (decide_suspension(seen, settings)) {
     case SuspendStep::Wait:
       return true;
@@ -64,10 +65,8 @@ bool plan_pods(const RayClusterSeen& seen, const Settings& settings, Time now, P
     case SuspendStep::None:
       break;
   }
-  const auto upgrade = decide_upgrade(seen, settings);
-  auto upgrades = upgrade_writes(seen, upgrade, settings);
   if (upgrade == UpgradeStep::Recreate) {
-    plan.stages.push_back(std::move(upgrades));
+    plan.stages.push_back(upgrade_writes(seen, upgrade, settings));
     return true;
   }
   if (!plan_gang(seen, settings, plan)) return false;
@@ -79,7 +78,6 @@ bool plan_pods(const RayClusterSeen& seen, const Settings& settings, Time now, P
   } else {
     plan.stages.push_back(sleeping_group_writes(seen));
   }
-  plan.stages.push_back(std::move(upgrades));  // a note on the head, which nothing waits for
   return !hold_new_pods(seen, settings, plan);
 }
 
@@ -122,13 +120,26 @@ Plan plan_deleted(const RayClusterSeen& seen, const Settings& settings,
   return plan_redis_cleanup(seen, settings, context);
 }
 
-// Side by side with the last of the rest: it holds nothing up, and waits for nothing that fails.
-void add_edits(Stage edits, Plan& plan) {
+// Side by side with the last of the rest, or with the first that fails, which nothing gets past: it
+// holds nothing up, and waits for nothing that fails.
+void add_edits(Stage edits, const kube::Failures& failures, Plan& plan) {
   if (edits.empty()) return;
-  const auto last = std::ranges::find_if(plan.stages.rbegin(), plan.stages.rend(),
-                                         [](const Stage& stage) { return !stage.empty(); });
-  auto& stage = last == plan.stages.rend() ? plan.stage() : *last;
-  std::ranges::move(edits, std::back_inserter(stage));
+  Stage* beside = nullptr;
+  for (auto& stage : plan.stages) {
+    if (stage.empty()) continue;
+    beside = &stage;
+    if (std::ranges::any_of(
+            stage, [&](const kube::Write& write) { return failures.contains(write.lane); }))
+      break;
+  }
+  std::ranges::move(edits, std::back_inserter(beside ? *beside : plan.stage()));
+}
+
+// What is changed before the head has its hash is lost to it.
+void plan_stamp(const RayClusterSeen& seen, const Settings& settings, UpgradeStep upgrade,
+                const kube::Failures& failures, Plan& plan) {
+  if (upgrade == UpgradeStep::Stamp && decide_suspension(seen, settings) == SuspendStep::None)
+    add_edits(upgrade_writes(seen, upgrade, settings), failures, plan);
 }
 
 // AS-01: once, however often the autoscaler changes the spec.
@@ -161,9 +172,12 @@ Plan plan_live(const RayClusterSeen& seen, const Settings& settings,
   tell_contested_replicas(seen, plan);
   tell_heads(seen, plan);
   Trouble trouble{.any = !objects.blocked.empty()};
-  if (objects.blocked.empty() && !plan_pods(seen, settings, context.now, plan)) trouble.any = true;
-  add_edits(std::move(objects.edits), plan);
-  add_edits(adoption_writes(seen), plan);
+  const auto upgrade = decide_upgrade(seen, settings);
+  if (objects.blocked.empty() && !plan_pods(seen, settings, upgrade, context.now, plan))
+    trouble.any = true;
+  plan_stamp(seen, settings, upgrade, context.failures, plan);
+  add_edits(std::move(objects.edits), context.failures, plan);
+  add_edits(adoption_writes(seen), context.failures, plan);
   plan_lost_head(seen, settings, context, plan);
   const auto failures = failures_of(plan, context.failures);
   look_for_trouble(plan, failures, trouble);

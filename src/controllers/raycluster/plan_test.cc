@@ -399,6 +399,25 @@ TEST(ClusterPlan, WhereSomebodyElsesPodsCarryTheLabelOnlyItsOwnGoOneByOne) {
   EXPECT_EQ(writes(beside_foreign(changed)), "delete pods (all-pods), delete pods (all-pods)");
 }
 
+// RC-31, RC-33: what it does not come to before the next change is lost.
+TEST(ClusterPlan, TheHashIsStampedWhateverElseIsHeldUp) {
+  const auto few = seen(cluster(), {without_hash(), worker("w0", {}, "0")});
+  EXPECT_EQ(writes(plan_of(few)), "create pods (group/g), patch pods (stamp)");
+  const auto with_ingress = edited(few, [](auto& c) { c.spec.headGroupSpec.enableIngress = true; });
+  EXPECT_EQ(writes(plan_of(with_ingress)),
+            "create ingresses (ingress); create pods (group/g), patch pods (stamp)");
+  EXPECT_EQ(writes(plan_of(with_ingress, {{"ingress", {.attempts = 1}}})),
+            "create ingresses (ingress), patch pods (stamp); create pods (group/g)");
+  EXPECT_EQ(writes(plan_of(with_ingress, {{"stamp", {.attempts = 1}}})),
+            "create ingresses (ingress); create pods (group/g), patch pods (stamp)")
+      << "nothing waits for it";
+  auto blocked = few;
+  blocked.head_services = {head_service(), head_service()};
+  EXPECT_EQ(writes(plan_of(blocked)), "patch pods (stamp)");
+  const auto asleep = edited(few, [](auto& c) { c.status.conditions = {is_true(kSuspending)}; });
+  EXPECT_EQ(writes(plan_of(asleep)), "deletecollection pods (all-pods)");
+}
+
 TEST(ClusterPlan, InvalidSpecIsSaidAndNothingElse) {
   auto bad = cluster();
   bad.spec.headGroupSpec.template_ = parse_json(R"({"spec":{"containers":[]}})").value();
