@@ -13,14 +13,17 @@ namespace {
 
 bool goes_before(const PodPtr& a, const PodPtr& b) {
   const auto order = [](const kube::PodView& pod) {
-    const int use = pod.phase != kube::PodPhase::Running ? 0 : pod.is_ready() ? 2 : 1;
-    return std::tuple(use, -pod.meta.created.time_since_epoch().count(),
+    return std::tuple(use_of(pod), -pod.meta.created.time_since_epoch().count(),
                       -label_number(pod, ray::kLabelReplicaIndex), pod.meta.key.name);
   };
   return order(*a) < order(*b);
 }
 
 }  // namespace
+
+int use_of(const kube::PodView& pod) {
+  return pod.phase != kube::PodPhase::Running ? 0 : pod.is_ready() ? 2 : 1;
+}
 
 bool holds(const WorkerBackoff& backoff, const kube::PodView& ended, GroupDecision& out) {
   const auto until = backoff.held_until(ended);

@@ -55,6 +55,9 @@ struct GroupDecision {
   std::optional<Time> next_attempt = {};
 };
 
+/// How much a Pod serves: 0 not running, 1 not ready, 2 ready. What serves least goes first. RC-04
+int use_of(const kube::PodView& pod);
+
 /// Whether a Pod that has ended stays for now; then the decision says until when.
 bool holds(const WorkerBackoff& backoff, const kube::PodView& ended, GroupDecision& out);
 
@@ -64,9 +67,10 @@ bool holds(const WorkerBackoff& backoff, const kube::PodView& ended, GroupDecisi
 GroupDecision decide_group(const ray::WorkerGroupSpec& group, const GroupSeen& seen);
 
 /// The same for groups whose replicas are sets of numOfHosts Pods: whole replicas come and go. A
-/// replica that lost a Pod goes as a whole; one that is going no longer counts. Pods that an older
-/// operator made without a replica are adopted first, in order of their creation. MH-03. Source:
-/// spec/02 §4.2.
+/// replica that lost a Pod goes as a whole; one that is going no longer counts. One serves as much
+/// as its least Pod; of those that serve alike the highest index goes. Pods that an older operator
+/// made without a replica are adopted first, in order of their creation. MH-03. Source: spec/02
+/// §4.2.
 GroupDecision decide_replicas(const ray::WorkerGroupSpec& group, const GroupSeen& seen);
 
 }  // namespace manta::controllers::raycluster

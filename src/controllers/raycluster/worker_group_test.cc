@@ -147,6 +147,16 @@ const Case kReplicaCases[] = {
     {"OneHostNamed", slices(1, {"a1"}), replicas({replica("a", "0"), replica("b", "1")}),
      "-a0 -a1"},
     {"TooMany", slices(1), replicas({replica("a", "0"), replica("b", "1")}), "-b0 -b1"},
+    // RC-04
+    {"NotReadyGoesFirst", slices(1),
+     replicas({replica("a", "0", {.ready = false}), replica("b", "1")}), "-a0 -a1"},
+    {"PendingBeforeNotReady", slices(1),
+     replicas({replica("a", "0", kPending), replica("b", "1", {.ready = false})}), "-a0 -a1"},
+    {"OfOneUseTheHighestIndex", slices(1),
+     replicas({replica("a", "0", kPending), replica("b", "1", kPending), replica("c", "2")}),
+     "-b0 -b1 -a0 -a1"},
+    {"NotTheYoungest", slices(1),
+     replicas({replica("a", "0", {.age = 1s}), replica("b", "1", {.age = 9s})}), "-b0 -b1"},
     {"IndexIsFilled", slices(2), replicas({replica("b", "1")}), "+0.0 +0.1"},
     {"LargerThanAskedIsWhole", slices(1), replicas({replica("a", "0", {}, 4)}), ""},
     // MH-04

@@ -24,6 +24,11 @@ struct Replica {
   bool ready() const {
     return std::ranges::all_of(pods, [](const auto& pod) { return pod->is_ready(); });
   }
+  int use() const {
+    int least = use_of(*pods.front());
+    for (const auto& pod : pods) least = std::min(least, use_of(*pod));
+    return least;
+  }
   std::int32_t index() const { return label_number(*pods.front(), ray::kLabelReplicaIndex); }
   const kube::PodView* unhealthy(std::string& why) const {
     for (const auto& pod : pods)
@@ -158,8 +163,10 @@ GroupDecision decide_replicas(const ray::WorkerGroupSpec& group, const GroupSeen
                               .attempt = attempt});
     }
   } else if (valid.size() > wanted && seen.surplus_may_go) {
-    // The highest indices go, so that those left stay dense.
-    std::ranges::sort(valid, std::greater{}, &Replica::index);
+    // Of those that serve alike the highest indices go, so that those left stay dense.
+    std::ranges::sort(valid, {}, [](const Replica& replica) {
+      return std::pair(replica.use(), -replica.index());
+    });
     for (std::size_t i = 0; i < valid.size() - wanted; ++i) remove(out, valid[i], "scaling down");
   }
   return out;
