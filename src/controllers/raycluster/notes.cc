@@ -3,9 +3,11 @@
 #include "controllers/raycluster/follow_edits.h"
 #include "controllers/raycluster/lost_head.h"
 #include "controllers/raycluster/worker_backoff.h"
+#include "controllers/raycluster/worker_group.h"
 #include "kube/quota.h"
 #include "ray/builders/access.h"
 #include "ray/builders/cluster_facts.h"
+#include "ray/builders/resources.h"
 #include "ray/labels.h"
 
 #include <fmt/format.h>
@@ -51,10 +53,9 @@ void note_beyond_maximum(const RayClusterSeen& seen, Notes& out) {
   for (const auto& group : seen.spec().workerGroupSpecs) {
     if (!group.maxReplicas) continue;
     const auto pods = living(pods_of_group(seen.pods, group.groupName));
-    const auto never_ran = std::ranges::count(pods, kube::PodPhase::Pending,
-                                              [](const PodPtr& pod) { return pod->phase; });
-    const auto most = std::int64_t{*group.maxReplicas} * group.numOfHosts;
-    const auto beyond = std::min<std::int64_t>(never_ran, std::ssize(pods) - most);
+    const auto pending =
+        std::ranges::count_if(pods, [](const PodPtr& pod) { return never_ran(*pod); });
+    const auto beyond = std::min<std::int64_t>(pending, std::ssize(pods) - ray::max_pods(group));
     if (beyond > 0)
       groups.push_back(fmt::format("group {}: {} Pods beyond maxReplicas {}", group.groupName,
                                    beyond, *group.maxReplicas));

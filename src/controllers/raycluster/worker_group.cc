@@ -19,11 +19,26 @@ bool goes_before(const PodPtr& a, const PodPtr& b) {
   return order(*a) < order(*b);
 }
 
+// The autoscaler chooses among those that Ray knows, and within maxReplicas. AS-04
+Pods surplus_of(const ray::WorkerGroupSpec& group, const GroupSeen& seen, Pods pods,
+                std::int64_t beyond_desired) {
+  auto count = beyond_desired;
+  if (!seen.surplus_may_go) {
+    count = seen.trim_pending ? std::ssize(pods) - ray::max_pods(group) : 0;
+    std::erase_if(pods, [](const auto& pod) { return !never_ran(*pod); });
+  }
+  std::ranges::sort(pods, goes_before);
+  pods.resize(static_cast<std::size_t>(std::clamp<std::int64_t>(count, 0, std::ssize(pods))));
+  return pods;
+}
+
 }  // namespace
 
 int use_of(const kube::PodView& pod) {
   return pod.phase != kube::PodPhase::Running ? 0 : pod.is_ready() ? 2 : 1;
 }
+
+bool never_ran(const kube::PodView& pod) { return pod.phase == kube::PodPhase::Pending; }
 
 bool holds(const WorkerBackoff& backoff, const kube::PodView& ended, GroupDecision& out) {
   const auto until = backoff.held_until(ended);
@@ -68,13 +83,8 @@ GroupDecision decide_group(const ray::WorkerGroupSpec& group, const GroupSeen& s
            .attempt = attempt});
       ++index;
     }
-  } else if (missing < 0 && (seen.surplus_may_go || seen.trim_pending)) {
-    std::ranges::sort(running, goes_before);
-    running.resize(static_cast<std::size_t>(-missing));
-    // The autoscaler chooses among those that Ray knows.
-    if (!seen.surplus_may_go)
-      std::erase_if(running, [](const auto& pod) { return pod->phase != kube::PodPhase::Pending; });
-    for (const auto& pod : running)
+  } else if (missing < 0) {
+    for (const auto& pod : surplus_of(group, seen, std::move(running), -missing))
       out.remove.push_back({pod, PodRemoval::Cause::Surplus, "more Pods than desired"});
   }
   return out;

@@ -57,6 +57,8 @@ struct GroupDecision {
 
 /// How much a Pod serves: 0 not running, 1 not ready, 2 ready. What serves least goes first. RC-04
 int use_of(const kube::PodView& pod);
+/// Ray, and so its autoscaler, has not heard of it. AS-04
+bool never_ran(const kube::PodView& pod);
 
 /// Whether a Pod that has ended stays for now; then the decision says until when.
 bool holds(const WorkerBackoff& backoff, const kube::PodView& ended, GroupDecision& out);

@@ -41,6 +41,18 @@ const PodSays kFailed{.phase = PodPhase::Failed, .ready = false};
 const PodSays kGoing{.deleting = true};
 const PodSays kPending{.phase = PodPhase::Pending, .ready = false};
 
+ray::WorkerGroupSpec at_most(std::int32_t replicas) {
+  auto out = group(1);
+  out.maxReplicas = replicas;
+  return out;
+}
+
+GroupSeen trimmed(Pods list) {
+  auto out = pods(std::move(list), false);
+  out.trim_pending = true;
+  return out;
+}
+
 struct Case {
   const char* name;
   ray::WorkerGroupSpec group;
@@ -59,12 +71,16 @@ const Case kCases[] = {
     {"YoungestFirst", group(1), pods({worker("a", {.age = 9s}), worker("b", {.age = 5s})}), "-b"},
     {"OfOneAgeTheHighestIndex", group(1), pods({worker("a", {}, "2"), worker("b", {}, "1")}), "-a"},
     {"OfOneIndexTheFirstName", group(1), pods({worker("b"), worker("a")}), "-a"},
-    {"PendingIsTrimmedUnderItsGate",
-     group(1),
-     {.pods = {worker("a"), worker("b", kPending), worker("c")},
-      .surplus_may_go = false,
-      .trim_pending = true},
-     "-b"},  // AS-04
+    // AS-04
+    {"PendingBeyondTheMaximumIsTrimmedUnderItsGate", at_most(1),
+     trimmed({worker("a"), worker("b", kPending), worker("c")}), "-b"},
+    {"NoMoreThanIsBeyondTheMaximum", at_most(2),
+     trimmed({worker("a"), worker("b", kPending, "1"), worker("c", kPending, "2")}), "-c"},
+    {"WhatHasRunIsLeftToTheAutoscalerThoughItServesLess", at_most(2),
+     trimmed({worker("a", {.phase = PodPhase::Unknown}), worker("b", kPending), worker("c")}),
+     "-b"},
+    {"PendingBelowTheMaximumIsNotTrimmed", group(1), trimmed({worker("a"), worker("b", kPending)}),
+     ""},
     {"PendingBeforeReady", group(1), pods({worker("a"), worker("b", kPending)}), "-b"},
     {"NamedGo", group(1, {"a"}), pods({worker("a"), worker("b")}), "-a"},
     {"NamedAndSurplus", group(1, {"a"}), pods({worker("a"), worker("b"), worker("c", kPending)}),
@@ -132,6 +148,20 @@ ray::WorkerGroupSpec slices(std::int32_t count, std::vector<std::string> named =
   return out;
 }
 
+ray::WorkerGroupSpec slices_at_most(std::int32_t count) {
+  auto out = slices(1);
+  out.maxReplicas = count;
+  return out;
+}
+
+GroupSeen trimmed_slices(std::vector<Pods> list) {
+  return trimmed(std::move(replicas(std::move(list)).pods));
+}
+
+Pods never_ran(const std::string& name, const std::string& index) {
+  return {worker(name + "0", kPending, index, name), worker(name + "1", kPending, index, name)};
+}
+
 GroupSeen changing(std::vector<Pods> list) {
   auto out = replicas(std::move(list));
   out.replace_slices = true;
@@ -157,6 +187,15 @@ const Case kReplicaCases[] = {
      "-b0 -b1 -a0 -a1"},
     {"NotTheYoungest", slices(1),
      replicas({replica("a", "0", {.age = 1s}), replica("b", "1", {.age = 9s})}), "-b0 -b1"},
+    // AS-04
+    {"NoSliceIsTrimmedWithoutItsGate", slices_at_most(1),
+     pods(replicas({replica("a", "0"), never_ran("b", "1")}).pods, false), ""},
+    {"SliceBeyondTheMaximumIsTrimmedUnderItsGate", slices_at_most(2),
+     trimmed_slices({replica("a", "0"), never_ran("b", "1"), never_ran("c", "2")}), "-c0 -c1"},
+    {"SliceBelowTheMaximumIsNotTrimmed", slices_at_most(2),
+     trimmed_slices({replica("a", "0"), never_ran("b", "1")}), ""},
+    {"SliceOfWhichRayKnowsAPodIsLeftToTheAutoscaler", slices_at_most(1),
+     trimmed_slices({replica("a", "0"), replica("b", "1", kPending)}), ""},
     {"IndexIsFilled", slices(2), replicas({replica("b", "1")}), "+0.0 +0.1"},
     {"LargerThanAskedIsWhole", slices(1), replicas({replica("a", "0", {}, 4)}), ""},
     // MH-04

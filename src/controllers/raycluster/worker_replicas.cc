@@ -99,6 +99,24 @@ std::vector<Adoption> adopt(const Pods& loose, const Replicas& replicas, std::si
   return out;
 }
 
+// As surplus_of of single Pods: Ray knows a replica of which one Pod has run.
+std::vector<Replica> surplus_of(const ray::WorkerGroupSpec& group, const GroupSeen& seen,
+                                std::vector<Replica> replicas, std::int64_t beyond_desired) {
+  auto count = beyond_desired;
+  if (!seen.surplus_may_go) {
+    count = seen.trim_pending && group.maxReplicas ? std::ssize(replicas) - *group.maxReplicas : 0;
+    std::erase_if(replicas, [](const auto& replica) {
+      return !std::ranges::all_of(replica.pods, [](const auto& pod) { return never_ran(*pod); });
+    });
+  }
+  // Of those that serve alike the highest indices go, so that those left stay dense.
+  std::ranges::sort(replicas, {},
+                    [](const auto& replica) { return std::pair(replica.use(), -replica.index()); });
+  replicas.resize(
+      static_cast<std::size_t>(std::clamp<std::int64_t>(count, 0, std::ssize(replicas))));
+  return replicas;
+}
+
 }  // namespace
 
 GroupDecision decide_replicas(const ray::WorkerGroupSpec& group, const GroupSeen& seen) {
@@ -162,12 +180,10 @@ GroupDecision decide_replicas(const ray::WorkerGroupSpec& group, const GroupSeen
                               .replica_number = static_cast<std::int32_t>(made),
                               .attempt = attempt});
     }
-  } else if (valid.size() > wanted && seen.surplus_may_go) {
-    // Of those that serve alike the highest indices go, so that those left stay dense.
-    std::ranges::sort(valid, {}, [](const Replica& replica) {
-      return std::pair(replica.use(), -replica.index());
-    });
-    for (std::size_t i = 0; i < valid.size() - wanted; ++i) remove(out, valid[i], "scaling down");
+  } else if (valid.size() > wanted) {
+    const auto beyond = static_cast<std::int64_t>(valid.size() - wanted);
+    for (const auto& replica : surplus_of(group, seen, std::move(valid), beyond))
+      remove(out, replica, "scaling down");
   }
   return out;
 }

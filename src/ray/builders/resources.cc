@@ -74,6 +74,11 @@ std::int64_t min_pods(const WorkerGroupSpec& group) {
   return static_cast<std::int64_t>(group.minReplicas.value_or(0)) * group.numOfHosts;
 }
 
+std::int64_t max_pods(const WorkerGroupSpec& group) {
+  return std::int64_t{group.maxReplicas.value_or(std::numeric_limits<std::int32_t>::max())} *
+         group.numOfHosts;
+}
+
 std::int32_t desired_worker_pods(const RayClusterSpec& spec) {
   return sum_groups(
       spec, [](const WorkerGroupSpec& group) -> std::int64_t { return desired_pods(group); });
@@ -81,13 +86,7 @@ std::int32_t desired_worker_pods(const RayClusterSpec& spec) {
 
 std::int32_t min_worker_pods(const RayClusterSpec& spec) { return sum_groups(spec, min_pods); }
 
-std::int32_t max_worker_pods(const RayClusterSpec& spec) {
-  return sum_groups(spec, [](const WorkerGroupSpec& group) {
-    return static_cast<std::int64_t>(
-               group.maxReplicas.value_or(std::numeric_limits<std::int32_t>::max())) *
-           group.numOfHosts;
-  });
-}
+std::int32_t max_worker_pods(const RayClusterSpec& spec) { return sum_groups(spec, max_pods); }
 
 ResourceList pod_resources(const Json& pod_template) {
   ResourceList total;

@@ -19,6 +19,8 @@ std::int32_t desired_replicas(const WorkerGroupSpec& group);
 std::int32_t desired_pods(const WorkerGroupSpec& group);
 /// Pods that stay however idle they are: minReplicas × numOfHosts; 0 when suspended.
 std::int64_t min_pods(const WorkerGroupSpec& group);
+/// Pods at most: maxReplicas × numOfHosts; an absent maxReplicas is the largest number there is.
+std::int64_t max_pods(const WorkerGroupSpec& group);
 
 /// Over all groups that are not suspended, in Pods, saturating.
 std::int32_t desired_worker_pods(const RayClusterSpec& spec);
