@@ -321,11 +321,26 @@ const char* const kRedis = R"(gcsFaultToleranceOptions:
     externalStorageNamespace: store)";
 const char* const kCleanup = "c-redis-cleanup";
 
+const char* const kTerminated =
+    "it is forbidden: unable to create new content in namespace default because it is being "
+    "terminated";
+
+class Terminates final : public sim::Relay {
+ public:
+  Terminates(kube::Api& wire, bool& terminated) : Relay(wire), terminated_(terminated) {}
+  Task<Result<kube::Response>> call(kube::Request request) override {
+    if (terminated_ && request.verb == kube::Verb::Create)
+      co_return failed({.code = ErrorCode::Forbidden, .message = kTerminated, .http_status = 403});
+    co_return co_await inner().call(std::move(request));
+  }
+
+ private:
+  bool& terminated_;
+};
+
 TEST(FaultToleranceCase, FT_01_ANamespaceThatGoesDoesNotWaitForRedis) {
   World world({.tamper = [](kube::Api& wire) {
-    return std::make_unique<Refuses>(wire, kube::kJobs,
-                                     "jobs is forbidden: unable to create new content in namespace "
-                                     "default because it is being terminated");
+    return std::make_unique<Refuses>(wire, kube::kJobs, kTerminated);
   }});
   world.apply(cluster_with(kRedis)).run_until(cluster_is("c", "ready")).settle();
   world.remove("RayCluster", "c").run_until(is_gone("RayCluster", "c"), 10s).settle();
@@ -336,6 +351,19 @@ std::string names_in(const Json& object, std::string_view list) {
   std::vector<std::string_view> names;
   for (const auto& item : array_at(object, {list})) names.push_back(string_at(item, {"name"}));
   return fmt::format("{}", fmt::join(names, " "));
+}
+
+// Nor are Events made there any more.
+TEST(FaultToleranceCase, FT_01_TheLogNamesTheStorageNamespaceThen) {
+  bool terminated = false;
+  World world({.tamper = [&terminated](kube::Api& wire) {
+    return std::make_unique<Terminates>(wire, terminated);
+  }});
+  world.apply(cluster_with(kRedis)).run_until(cluster_is("c", "ready")).settle();
+  terminated = true;
+  const KeptLog log(world.loop(), log::Level::Info);
+  world.remove("RayCluster", "c").run_until(is_gone("RayCluster", "c"), 10s);
+  EXPECT_THAT(log.text(), HasSubstr(R"(namespace \"store\" may need)"));
 }
 
 TEST(FaultToleranceCase, FT_02_FT_12_TheCleanUpIsAdmittedLikeItsHeadAndNeedsNothingElseOfIt) {
@@ -369,7 +397,8 @@ TEST(FaultToleranceCase, FT_04_OptionsTakenAwayDoNotHoldTheDeletionUp) {
   world.apply(cluster_with(kRedis)).run_until(cluster_is("c", "ready")).settle();
   world.patch("RayCluster", "c", "{spec: {gcsFaultToleranceOptions: null}}").settle();
   world.remove("RayCluster", "c").run_until(is_gone("RayCluster", "c"), 10s).settle();
-  EXPECT_THAT(world.events("c"), Contains(HasSubstr("ForceDeletedStuckCluster")));
+  EXPECT_THAT(world.events("c"), Contains(AllOf(HasSubstr("ForceDeletedStuckCluster"),
+                                                HasSubstr("namespace \"store\" may need"))));
 }
 
 TEST(FaultToleranceCase, FT_05_NorDoesAnOperatorThatCleansNoLonger) {

@@ -640,6 +640,13 @@ TEST(ClusterPlan, RedisIsNotWaitedForWhereItCannotBeCleaned) {  // FT-01, FT-04
   const auto forgotten = plan_of(seen(dying));
   ASSERT_EQ(writes(forgotten), "patch rayclusters (finalizer)");
   EXPECT_EQ(forgotten.stages[0][0].done_event->reason, "ForceDeletedStuckCluster");
+  EXPECT_NE(forgotten.stages[0][0].done_event->note.find("namespace (unknown) may need"),
+            std::string::npos);
+  auto told = *head();
+  told.meta.annotations[std::string(ray::kAnnotationExternalStorageNamespace)] = "store";
+  const auto remembered = plan_of(seen(dying, {share(told)})).stages[0][0];
+  for (const auto& text : {remembered.done_event->note, remembered.why})
+    EXPECT_NE(text.find("namespace \"store\" may need"), std::string::npos) << text;
 }
 
 TEST(ClusterPlan, RedisIsCleanedBeforeTheClusterGoes) {

@@ -35,14 +35,24 @@ kube::Write release(const RayClusterSeen& seen) {
   return set_finalizer(ray::kRayClusters, seen.cluster->meta, ray::kFinalizerRedisCleanup, false);
 }
 
+// Once the options are gone, FT-04, the head alone says what it was.
+std::string storage_namespace(const RayClusterSeen& seen) {
+  if (ray::gcs_store(*seen.cluster) == ray::GcsStore::Redis)
+    return fmt::format("\"{}\"", ray::gcs_storage_namespace(*seen.cluster));
+  for (const auto& head : pods_of_type(seen.pods, ray::kNodeTypeHead))
+    if (const auto name = head->meta.annotation(ray::kAnnotationExternalStorageNamespace);
+        !name.empty())
+      return fmt::format("\"{}\"", name);
+  return "(unknown)";
+}
+
 kube::Write release_with_warning(const RayClusterSeen& seen, std::string_view because) {
   auto write = release(seen);
-  write.why = std::string(because);
-  write.done_event = warning(
-      "ForceDeletedStuckCluster", "Cleanup",
-      fmt::format("Force-removed GCS FT finalizer {}; Redis storage namespace \"{}\" may need "
-                  "manual cleanup",
-                  because, ray::gcs_storage_namespace(*seen.cluster)));
+  // For the log, too: where a namespace is being terminated no Event can be made. FT-01
+  write.why = fmt::format("{}; Redis storage namespace {} may need manual cleanup", because,
+                          storage_namespace(seen));
+  write.done_event =
+      warning("ForceDeletedStuckCluster", "Cleanup", "Force-removed GCS FT finalizer " + write.why);
   return write;
 }
 
