@@ -47,6 +47,20 @@ controllers::raycluster::Pods pods_of(const World& world, const kube::ObjectMeta
   return out;
 }
 
+// SEC-02. Those of which nothing is known may well have been the group's, and be gone.
+void see_named(const World& world, RayClusterSeen& seen) {
+  const auto& meta = seen.cluster->meta;
+  for (const auto& group : seen.spec().workerGroupSpecs)
+    for (const auto& name : group.scaleStrategy.workersToDelete) {
+      const auto pod = world.pods.get({meta.key.namespace_, name});
+      if (!pod || pod->meta.deleting) continue;
+      const bool own =
+          belongs_to(pod->meta, meta) || controllers::raycluster::is_left_behind(pod->meta, meta);
+      if (!own || pod->meta.label(ray::kLabelGroup) != group.groupName)
+        seen.named_in_vain.push_back({group.groupName, name});
+    }
+}
+
 // Two long names that end alike are cut to one. What of this cluster has its own name already keeps
 // it, so that the answer does not change when the other cluster goes. RC-25
 bool is_clipped_name_taken(const World& world, const ray::RayCluster& cluster) {
@@ -127,6 +141,7 @@ std::optional<RayClusterSeen> see_ray_cluster(const World& world, const kube::Ob
   }
   RayClusterSeen seen{.cluster = cluster};
   seen.pods = pods_of(world, cluster->meta, &seen.foreign_pods);
+  see_named(world, seen);
   const auto in_namespace = [&](std::string name) {
     return kube::ObjectKey{key.namespace_, std::move(name)};
   };

@@ -174,12 +174,24 @@ TEST(SecurityCase, SEC_02_OnlyPodsOfTheGroupCanBeNamedForDeletion) {
   world.settle();
   const auto others_head = world.head("other-c");
   const auto own_head = world.head("c");
-  for (const auto& name :
-       {std::string("victim"), others_head, own_head, world.workers("other-c")[0]})
+  const auto others_worker = world.workers("other-c")[0];
+  const auto own_worker = world.workers("c")[0];
+  for (const auto& names :
+       {std::string("victim"), others_head, own_head, others_worker, own_worker + ", no-such-pod"})
     world
         .patch("RayCluster", "c",
-               group_of(1, fmt::format("scaleStrategy: {{workersToDelete: [{}]}}", name)))
+               group_of(1, fmt::format("scaleStrategy: {{workersToDelete: [{}]}}", names)))
         .settle();
+  std::vector<std::string> told;
+  for (const auto& event : world.events("c"))
+    if (event.starts_with("FailedToDeleteWorkerPod")) told.push_back(event);
+  std::vector<std::string> want;
+  for (const auto& name : {others_head, own_head, others_worker})
+    want.push_back(
+        fmt::format("FailedToDeleteWorkerPod Failed deleting pod default/{}, "
+                    "workersToDelete of group g names it, but it is none of its Pods",
+                    name));
+  EXPECT_THAT(told, ::testing::UnorderedElementsAreArray(want)) << "what is gone is no news";
   EXPECT_TRUE(world.mirror().find("Pod", "victim"));
   EXPECT_EQ(world.head("other-c"), others_head);
   EXPECT_EQ(world.head("c"), own_head);

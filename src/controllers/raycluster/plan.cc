@@ -14,6 +14,8 @@
 #include "kube/quota.h"
 #include "ray/builders/cluster_facts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -158,6 +160,16 @@ void tell_heads(const RayClusterSeen& seen, Plan& plan) {
   plan.events.push_back(warning("MultipleHeads", "Reconcile", std::move(heads)));
 }
 
+// As when the API server refuses it.
+void tell_named_in_vain(const RayClusterSeen& seen, Plan& plan) {
+  for (const auto& [group, pod] : seen.named_in_vain)
+    plan.events.push_back(
+        warning("FailedToDeleteWorkerPod", "Delete",
+                fmt::format("Failed deleting pod {}/{}, workersToDelete of group {} names it, but "
+                            "it is none of its Pods",
+                            seen.key().namespace_, pod, group)));
+}
+
 Plan plan_live(const RayClusterSeen& seen, const Settings& settings,
                const kube::PlanContext& context) {
   Plan plan;
@@ -171,6 +183,7 @@ Plan plan_live(const RayClusterSeen& seen, const Settings& settings,
   plan.stages = std::move(objects.stages);
   tell_contested_replicas(seen, plan);
   tell_heads(seen, plan);
+  tell_named_in_vain(seen, plan);
   Trouble trouble{.any = !objects.blocked.empty()};
   const auto upgrade = decide_upgrade(seen, settings);
   if (objects.blocked.empty() && !plan_pods(seen, settings, upgrade, context.now, plan))

@@ -26,6 +26,12 @@ struct RayClusterSeen {
   Pods pods = {};
   /// Pods with such labels that the cluster does not own: somebody made them by hand.
   std::vector<std::string> foreign_pods = {};
+  /// Of a group's workersToDelete: Ray's Pods that live, and are none of the group's. SEC-02
+  struct NamedInVain {
+    std::string group = {};
+    std::string pod = {};
+  };
+  std::vector<NamedInVain> named_in_vain = {};
 
   std::vector<std::shared_ptr<const kube::ServiceView>> head_services =
       {};                                // by selector, spec/02 §1
