@@ -156,8 +156,8 @@ TEST(SchedulerCase, SEEN_24_ATierThatIsNoNumberIsSaid) {
       2);
 }
 
-// Somebody else's PodGroup, which goes with ConfigMap "owner".
-void make_anothers_pod_group(World& world, std::string_view name) {
+// A PodGroup of a ConfigMap's.
+void make_anothers(World& world, const kube::Resource& pod_groups, std::string_view name) {
   world.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: owner}}");
   const Json owner{{"apiVersion", "v1"},
                    {"kind", "ConfigMap"},
@@ -165,8 +165,8 @@ void make_anothers_pod_group(World& world, std::string_view name) {
                    {"uid", uid_of(world.get("ConfigMap", "owner"))},
                    {"controller", true}};
   const auto made = world.loop().run(world.server().create(
-      kVolcanoPodGroups,
-      {{"apiVersion", kVolcanoPodGroups.api_version()},
+      pod_groups,
+      {{"apiVersion", pod_groups.api_version()},
        {"kind", "PodGroup"},
        {"metadata",
         {{"name", name}, {"namespace", "default"}, {"ownerReferences", JsonArray{owner}}}},
@@ -174,9 +174,20 @@ void make_anothers_pod_group(World& world, std::string_view name) {
   ASSERT_TRUE(made) << made.error().message;
 }
 
+TEST(SchedulerCase, SEEN_25_AnothersPodGroupIsNotJoinedUnderSchedulerPlugins) {
+  Scheduled world("scheduler-plugins", {kCoschedulingPodGroups});
+  make_anothers(world, kCoschedulingPodGroups, "c");
+  world.apply(with_labels(kCluster, "c", R"(ray.io/gang-scheduling-enabled: "true")"));
+  world.settle().expect_rest();
+  EXPECT_TRUE(world.head("c").empty()) << "its Pods would join the other's gang";
+  EXPECT_THAT(world.events("c"), Contains(HasSubstr("PodGroupNameCollision")));
+  world.remove("ConfigMap", "owner").run_until(cluster_is("c", "ready")).settle();
+  EXPECT_EQ(world.gang("c"), R"(3 {"cpu":"1","memory":"2Gi"})");
+}
+
 TEST(SchedulerCase, SEEN_25_AnothersPodGroupIsLeftAlone) {
   Volcano world;
-  make_anothers_pod_group(world, "ray-c-pg");
+  make_anothers(world, kVolcanoPodGroups, "ray-c-pg");
   world.apply(kCluster).settle().expect_rest();
   EXPECT_EQ(world.gang("ray-c-pg"), "99 ");
   EXPECT_TRUE(world.head("c").empty()) << "its Pods would join the other's gang";
@@ -202,7 +213,7 @@ TEST(SchedulerCase, SEEN_24_AJobSaysSoInItsStatus) {
 
 TEST(SchedulerCase, SEEN_25_AJobSaysWhoseThePodGroupIs) {
   Volcano world;
-  make_anothers_pod_group(world, "ray-j-pg");
+  make_anothers(world, kVolcanoPodGroups, "ray-j-pg");
   world.apply(kJob).settle().expect_rest();
   EXPECT_TRUE(world.mirror().list("RayCluster").empty());
   EXPECT_THAT(

@@ -23,6 +23,27 @@ TEST(Coscheduling, CountsCurrentReplicasUnderAnAutoscaler) {
             R"({"minMember":3,"minResources":{"cpu":"3","memory":"3Gi"}})");
 }
 
+// SEEN-25
+TEST(Coscheduling, AnothersPodGroupIsInTheWay) {
+  const auto first = made(decide_gang(gang_cluster(), {}, SchedulerPlugins));
+  const auto outline_of = [&](auto edit) {
+    return outline(
+        decide_gang(gang_cluster(), {.pod_group = edited(first, edit)}, SchedulerPlugins));
+  };
+  EXPECT_EQ(outline_of([](auto&) {}), "") << "ours, which upstream does not mark as controlled";
+  EXPECT_EQ(outline_of([](auto& live) { live.meta.owners.clear(); }), "") << "made by hand for it";
+  EXPECT_EQ(outline_of([](auto& live) { owned_by(live, "JobSet", "c", "j-uid"); }),
+            " ! PodGroupNameCollision blocked");
+  const auto owned_by_no_controller = [&](std::string kind, std::string name) {
+    return outline_of([&](auto& live) {
+      owned_by(live, kind, name, "other-uid");
+      live.meta.owners.front().controller = false;
+    });
+  };
+  EXPECT_EQ(owned_by_no_controller("RayCluster", "d"), " ! PodGroupNameCollision blocked");
+  EXPECT_EQ(owned_by_no_controller("RayCluster", "c"), " blocked") << "goes with its owner";
+}
+
 // SEEN-22
 TEST(Coscheduling, FalseMeansNo) {
   for (const char* no : {"false", "False"})

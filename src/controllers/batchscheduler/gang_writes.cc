@@ -48,6 +48,15 @@ Belongs whose(const kube::ObjectMeta& live, const kube::ObjectMeta& owner, std::
   return namesake ? Belongs::Predecessor : Belongs::Others;
 }
 
+std::string goes_with_owner(const kube::Resource& resource, const kube::ObjectMeta& live) {
+  return fmt::format("{} {} goes with its owner", resource.kind, live.key.to_string());
+}
+
+void block(GangDecision& out, kube::EventNote event) {
+  out.blocked = event.note;
+  out.events.push_back(std::move(event));
+}
+
 kube::EventNote collision(const kube::Resource& resource, const kube::ObjectMeta& live,
                           std::string_view owner_kind) {
   return warning(fmt::format("{}NameCollision", resource.kind), "Validate",

@@ -18,6 +18,12 @@ kube::Write delete_gang_object(const kube::Resource& resource, const kube::Objec
 enum class Belongs { Us, Nobody, Predecessor, Others };
 Belongs whose(const kube::ObjectMeta& live, const kube::ObjectMeta& owner, std::string_view kind);
 
+/// Why no Pod may be made beside a predecessor's.
+std::string goes_with_owner(const kube::Resource& resource, const kube::ObjectMeta& live);
+
+/// No Pod may be made, and the user has to hear why.
+void block(GangDecision& out, kube::EventNote event);
+
 /// The user has to hear of a namesake that will not go by itself.
 kube::EventNote collision(const kube::Resource& resource, const kube::ObjectMeta& live,
                           std::string_view owner_kind);

@@ -114,11 +114,6 @@ Result<Json> build_pod_group(const Owner& owner, const GangSize& size) {
               {"status", {{"phase", "Pending"}}}};
 }
 
-void block(GangDecision& out, kube::EventNote event) {
-  out.blocked = event.note;
-  out.events.push_back(std::move(event));
-}
-
 // Only the size follows the owner; queue, priority, topology and annotations stay as they were
 // made.
 GangDecision sync(const Owner& owner, const GangSize& size, const GangSeen& seen) {
@@ -139,7 +134,7 @@ GangDecision sync(const Owner& owner, const GangSize& size, const GangSeen& seen
       block(out, collision(kVolcanoPodGroups, live.meta, owner.kind));
       return out;
     case Belongs::Predecessor:
-      out.blocked = fmt::format("PodGroup {} goes with its owner", live.meta.key.to_string());
+      out.blocked = goes_with_owner(kVolcanoPodGroups, live.meta);
       return out;
     case Belongs::Us:
     case Belongs::Nobody:  // made beforehand by hand, for this one
