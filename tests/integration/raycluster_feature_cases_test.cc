@@ -72,6 +72,22 @@ TEST(RayClusterFeature, RC_22_TheServiceFindsAHeadWhoseLabelsWereEditedUnderItsG
   }
 }
 
+TEST(RayClusterFeature, RC_22_SoDoesAServiceFromBeforeTheGate) {
+  for (const bool gate : {true, false}) {
+    SCOPED_TRACE(gate);
+    World world({.feature_gates = gate ? "RayClusterStableSelectors=true" : ""});
+    world.apply(kCluster).run_until(cluster_is("c", "ready")).settle().stop_operator();
+    world.patch("Service", "c-head-svc", "{spec: {selector: {app.kubernetes.io/name: kuberay}}}");
+    world.start_operator();
+    world.settle().expect_rest();
+    const auto& selector = object_at(world.get("Service", "c-head-svc"), {"spec", "selector"});
+    EXPECT_EQ(selector.contains("app.kubernetes.io/name"), !gate);
+    EXPECT_EQ(string_at(Json(selector), {"ray.io/cluster"}), "c");
+    EXPECT_EQ(string_at(Json(selector), {"ray.io/node-type"}), "head");
+    EXPECT_THAT(world.events("c"), Contains(HasSubstr("UpdatedService")).Times(gate ? 1 : 0));
+  }
+}
+
 TEST(RayClusterFeature, RC_35_SidecarsAndOverheadCountUnderTheirGate) {
   for (const bool gate : {false, true}) {
     World world({.feature_gates = gate ? "RayClusterScheduledResources=true" : ""});

@@ -2,6 +2,7 @@
 
 #include "controllers/raycluster/objects.h"
 #include "controllers/writes.h"
+#include "ray/builders/edit.h"
 #include "ray/builders/service.h"
 #include "ray/labels.h"
 
@@ -109,9 +110,26 @@ const kube::ServiceView* own_head_service(const RayClusterSeen& seen) {
   if (seen.head_services.size() != 1) return nullptr;
   const auto& service = *seen.head_services.front();
   const auto* owner = service.meta.controller_owner();
-  if (!service.whole || service.meta.deleting || !owner || owner->uid != seen.cluster->meta.uid)
-    return nullptr;
+  if (service.meta.deleting || !owner || owner->uid != seen.cluster->meta.uid) return nullptr;
   return &service;
+}
+
+const kube::ServiceView* own_whole_head_service(const RayClusterSeen& seen) {
+  const auto* service = own_head_service(seen);
+  return service && service->whole ? service : nullptr;
+}
+
+kube::Write edit(const kube::ServiceView& service, Json patch, std::string why) {
+  const auto key = service.meta.key.to_string();
+  return {.kind = kube::WriteKind::Patch,
+          .resource = kube::kServices,
+          .key = service.meta.key,
+          .body = std::move(patch),
+          .lane = "service-edits",
+          .done_event = normal("UpdatedService", "Update", "Updated service " + key),
+          .failed_event = warning("FailedToUpdateService", "Update",
+                                  fmt::format("Failed updating service {}, {{error}}", key)),
+          .why = std::move(why)};
 }
 
 }  // namespace
@@ -138,25 +156,32 @@ Json service_patch(const kube::SpecView& live, const Json& wanted) {
 
 std::optional<kube::Write> update_head_service(const RayClusterSeen& seen,
                                                const Settings& settings) {
-  const auto* service = own_head_service(seen);
+  const auto* service = own_whole_head_service(seen);
   if (!service) return std::nullopt;
   auto patch = service_patch(*service->whole, wanted_head_service(seen, settings));
   if (patch.is_null()) return std::nullopt;
-  const auto key = service->meta.key.to_string();
-  return kube::Write{
-      .kind = kube::WriteKind::Patch,
-      .resource = kube::kServices,
-      .key = service->meta.key,
-      .body = std::move(patch),
-      .lane = "service-edits",
-      .done_event = normal("UpdatedService", "Update", "Updated service " + key),
-      .failed_event = warning("FailedToUpdateService", "Update",
-                              fmt::format("Failed updating service {}, {{error}}", key)),
-      .why = "the head Service differs from what the spec says now"};
+  return edit(*service, std::move(patch), "the head Service differs from what the spec says now");
+}
+
+std::optional<kube::Write> update_head_selector(const RayClusterSeen& seen,
+                                                const Settings& settings) {
+  const auto* service = own_head_service(seen);
+  if (!settings.build.stable_selectors || !service) return std::nullopt;
+  const auto wanted = wanted_head_service(seen, settings);
+  const auto& selector = object_at(wanted, {"spec", "selector"});
+  if (canonical_json(ray::json_of(service->selector)) == canonical_json(Json(selector)))
+    return std::nullopt;
+  JsonObject changes;
+  for (const auto& [label, value] : service->selector) changes[label] = nullptr;
+  for (const auto& [label, value] : selector) changes[label] = value;
+  return edit(
+      *service,
+      {{"metadata", {{"uid", service->meta.uid}}}, {"spec", {{"selector", std::move(changes)}}}},
+      "labels of the head's template may change");
 }
 
 std::string head_service_drift(const RayClusterSeen& seen, const Settings& settings) {
-  const auto* service = own_head_service(seen);
+  const auto* service = own_whole_head_service(seen);
   if (!service) return {};
   const auto wanted = wanted_head_service(seen, settings);
   std::vector<std::string> fields;

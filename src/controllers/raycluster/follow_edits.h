@@ -23,6 +23,10 @@ Json service_patch(const kube::SpecView& live, const Json& wanted);
 /// The head Service's write, when there is something to change.
 std::optional<kube::Write> update_head_service(const RayClusterSeen& seen,
                                                const Settings& settings);
+/// With the gate of stable selectors: the write that gives a Service from before it that selector,
+/// which the head that runs matches as well. RC-22
+std::optional<kube::Write> update_head_selector(const RayClusterSeen& seen,
+                                                const Settings& settings);
 /// Which fields of the head Service no longer are what the spec says and cannot be changed in
 /// place; empty: none.
 std::string head_service_drift(const RayClusterSeen& seen, const Settings& settings);

@@ -201,8 +201,10 @@ void plan_services(const RayClusterSeen& seen, const Settings& settings, Objects
     if (settings.cluster_gates.follow_edits) record_applied(service);
     out.add(
         create_with_events(kube::kServices, std::move(service), "services", "Service", "service"));
-  } else if (settings.cluster_gates.follow_edits) {
-    if (auto edit = update_head_service(seen, settings)) out.edits.push_back(std::move(*edit));
+  } else {
+    if (auto edit = update_head_selector(seen, settings)) out.edits.push_back(std::move(*edit));
+    if (settings.cluster_gates.follow_edits)
+      if (auto edit = update_head_service(seen, settings)) out.edits.push_back(std::move(*edit));
   }
   if (needs_headless_service(cluster.spec) && !seen.headless_service)
     out.add(create_with_events(kube::kServices, ray::build_headless_worker_service(cluster),
