@@ -216,6 +216,8 @@ const Case kReplicaCases[] = {
     {"AdoptionGoesOn", slices(2),
      replicas({replica("r", "0"), replica("s", "1", {}, 1), {worker("x"), worker("y")}}),
      "x>s:1.0 y>#0:2.0"},
+    {"NorIsWhatWasMadeForOneHost", slices(1), pods({worker("x", {}, "0"), worker("y", {}, "1")}),
+     "-x -y +0.0 +0.1"},
     {"WhatIsGoingIsNotAdopted", slices(1), replicas({replica("r", "0"), {worker("x", kGoing)}}),
      ""},
 };

@@ -52,10 +52,17 @@ void remove(GroupDecision& out, const Replica& replica, std::string why) {
 
 using Replicas = std::map<std::string, Replica>;
 
+// By name. A Pod that has an index only was made when numOfHosts was 1, and is one by itself.
+std::string_view replica_of(const kube::PodView& pod) {
+  const auto name = pod.meta.label(ray::kLabelReplicaName);
+  if (!name.empty() || pod.meta.label(ray::kLabelReplicaIndex).empty()) return name;
+  return pod.meta.key.name;
+}
+
 Replicas replicas_of(const Pods& pods) {
   Replicas out;
   for (const auto& pod : pods)
-    if (const auto name = pod->meta.label(ray::kLabelReplicaName); !name.empty())
+    if (const auto name = replica_of(*pod); !name.empty())
       out[std::string(name)].pods.push_back(pod);
   return out;
 }
@@ -63,7 +70,7 @@ Replicas replicas_of(const Pods& pods) {
 Pods without_replica(const Pods& pods) {
   Pods out;
   for (const auto& pod : pods)
-    if (!is_deleting(*pod) && pod->meta.label(ray::kLabelReplicaName).empty()) out.push_back(pod);
+    if (!is_deleting(*pod) && replica_of(*pod).empty()) out.push_back(pod);
   std::ranges::sort(out, [](const auto& a, const auto& b) {
     return std::tie(a->meta.created, a->meta.key) < std::tie(b->meta.created, b->meta.key);
   });
