@@ -1,5 +1,6 @@
 #include "controllers/raycluster/conditions.h"
 
+#include "controllers/raycluster/notes.h"
 #include "controllers/raycluster/pod_health.h"
 #include "ray/builders/resources.h"
 
@@ -123,7 +124,7 @@ void update_conditions(std::vector<ray::Condition>& conditions, const RayCluster
   ray::set_condition(conditions, head_condition(head), now);
   // SEEN-03: with the gate Pods that are still to come, or are refused, count.
   const bool complete = !settings.cluster_gates.strict_provisioned ||
-                        (!trouble.any && static_cast<std::int64_t>(living(seen.pods).size()) ==
+                        (!trouble.any && static_cast<std::int64_t>(expected_pods(seen).size()) ==
                                              ray::desired_worker_pods(seen.spec()) + 1);
   update_provisioned(conditions, complete && all_running(seen.pods), seen.pods, now);
   update_suspension(conditions, seen, now);

@@ -128,6 +128,13 @@ void note_quota(const RayClusterSeen& seen, const kube::Failures& failures, Note
                  fmt::format("no room in the quota for Pods of: {}", fmt::join(groups, ", "))});
 }
 
+bool is_orphan(const RayClusterSeen& seen, const kube::PodView& pod) {
+  const auto& groups = seen.spec().workerGroupSpecs;
+  return pod.meta.label(ray::kLabelNodeType) == ray::kNodeTypeWorker &&
+         std::ranges::find(groups, pod.meta.label(ray::kLabelGroup),
+                           &ray::WorkerGroupSpec::groupName) == groups.end();
+}
+
 }  // namespace
 
 std::string several_heads(const RayClusterSeen& seen) {
@@ -142,12 +149,14 @@ std::string several_heads(const RayClusterSeen& seen) {
 }
 
 Pods orphaned_workers(const RayClusterSeen& seen) {
-  Pods out;
-  for (const auto& pod : pods_of_type(seen.pods, ray::kNodeTypeWorker))
-    if (!is_deleting(*pod) &&
-        std::ranges::find(seen.spec().workerGroupSpecs, pod->meta.label(ray::kLabelGroup),
-                          &ray::WorkerGroupSpec::groupName) == seen.spec().workerGroupSpecs.end())
-      out.push_back(pod);
+  auto out = living(seen.pods);
+  std::erase_if(out, [&](const auto& pod) { return !is_orphan(seen, *pod); });
+  return out;
+}
+
+Pods expected_pods(const RayClusterSeen& seen) {
+  auto out = living(seen.pods);
+  std::erase_if(out, [&](const auto& pod) { return is_orphan(seen, *pod); });
   return out;
 }
 

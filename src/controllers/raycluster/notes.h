@@ -49,6 +49,9 @@ std::string several_heads(const RayClusterSeen& seen);
 
 /// Workers whose group is no longer in the spec.
 Pods orphaned_workers(const RayClusterSeen& seen);
+/// Those that live and that the spec asks for. On a lost node Pods that are going stay for ever,
+/// RC-05, and so do those of a removed group, SEEN-01.
+Pods expected_pods(const RayClusterSeen& seen);
 
 /// Sets these conditions and removes the other types of above.
 void set_notes(std::vector<ray::Condition>& conditions, const Notes& notes, std::int64_t generation,

@@ -543,6 +543,35 @@ TEST(ClusterPlan, NotesAreThereWhileTheirCauseIs) {
             std::chrono::seconds{30});
 }
 
+// SEEN-01: else a cluster whose group goes before it was ready never is.
+TEST(ClusterPlan, WorkersOfARemovedGroupAreNotWaitedFor) {
+  auto orphan = *worker("o", {.phase = kube::PodPhase::Pending, .ready = false});
+  orphan.meta.labels["ray.io/group"] = "gone";
+  auto pods = running_pods();
+  pods.push_back(share(orphan));
+  const auto state = [](const kube::Plan& plan) {
+    return string_at(plan.status->body, {"status", "state"});
+  };
+  EXPECT_EQ(state(plan_of(seen(cluster(), pods))), "ready");
+  pods.pop_back();
+  pods.pop_back();
+  pods.push_back(share(orphan));
+  EXPECT_EQ(state(plan_of(seen(cluster(), pods))), "") << "it takes nobody's place";
+
+  Settings gates;
+  gates.cluster_gates.strict_provisioned = true;
+  orphan.phase = kube::PodPhase::Running;
+  orphan.ready->status = "True";
+  EXPECT_EQ(
+      condition(plan_of(seen(cluster(), {head(), worker("w0", {}, "0"), share(orphan)}), {}, gates),
+                kProvisioned),
+      "False RayClusterPodsProvisioning");
+  pods = running_pods();
+  pods.push_back(share(orphan));
+  EXPECT_EQ(condition(plan_of(seen(cluster(), pods), {}, gates), kProvisioned),
+            "True AllPodRunningAndReadyFirstTime");
+}
+
 // The reference says it in its log alone, and tells nothing of the cluster from then on.
 TEST(ClusterPlan, TwoHeadsAreToldOnceAndWorkersAreCountedOn) {
   const auto ready = with_status(cluster(), plan_of(seen(cluster(), running_pods())));

@@ -138,9 +138,8 @@ StatusDecision finish(const RayClusterSeen& seen, ray::RayClusterStatus status, 
 std::optional<std::string> decide_state(const RayClusterSeen& seen, const Trouble& trouble,
                                         std::int32_t desired_workers) {
   if (ray::is_true(seen.spec().suspend) && seen.pods.empty()) return std::string(kSuspendedState);
-  // Never withdrawn: Pods that fall over later show in the conditions and the counters only. Those
-  // being deleted are not waited for: on a lost node that would be for ever. RC-05
-  const auto pods = living(seen.pods);
+  // Never withdrawn: Pods that fall over later show in the conditions and the counters only.
+  const auto pods = expected_pods(seen);
   if (!trouble.any && static_cast<std::int64_t>(pods.size()) == desired_workers + 1 &&
       all_running(pods))
     return std::string(kReady);
