@@ -3,6 +3,7 @@
 #include "controllers/batchscheduler/gang.h"
 #include "controllers/mtls/plan.h"
 #include "controllers/raycluster/objects.h"
+#include "controllers/raycluster/pods.h"
 #include "controllers/rayservice/gateway_api.h"
 #include "operator/bare_views.h"
 #include "operator/ray_views.h"
@@ -26,7 +27,7 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
       pods(kube::kPods,
            settings.cluster_gates.quota_condition ? project_gated_pod : project_ray_pod,
            {.namespace_ = namespace_,
-            .label_selector = "ray.io/node-type in (head,redis-cleanup,worker)"}),
+            .label_selector = std::string(controllers::raycluster::kRayPods)}),
       submitter_pods(
           kube::kPods, kube::project_pod,
           {.namespace_ = namespace_,

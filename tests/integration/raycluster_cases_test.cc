@@ -315,6 +315,22 @@ spec: {containers: [{name: ray-head, image: ray}]}
   world.expect_rest();
 }
 
+// The operator does not see it at all.
+TEST(RayClusterCase, RC_44_APodWithTheClustersNameAloneDoesNotSleepWithIt) {
+  World world;
+  world.apply(kCluster).run_until(cluster_is("c", "ready"));
+  world
+      .apply(
+          "{apiVersion: v1, kind: Pod, metadata: {name: mine, labels: {ray.io/cluster: c}}, "
+          "spec: {containers: [{name: c, image: i}]}}")
+      .settle();
+  world.patch("RayCluster", "c", "{spec: {suspend: true}}")
+      .run_until(cluster_is("c", "suspended"))
+      .settle();
+  EXPECT_TRUE(world.mirror().find("Pod", "mine"));
+  EXPECT_EQ(world.mirror().list("Pod").size(), 1u);
+}
+
 // As of a ReplicaSet's Pods: whoever relabels one takes it out, and another comes in its place. The
 // cluster whose label it carries now does not count it, and says so.
 TEST(RayClusterCase, RC_44_AWorkerThatIsRelabelledIsReplacedAndTold) {

@@ -130,6 +130,23 @@ const Life kLives[] = {
        EXPECT_EQ(world.workers("c").size(), 2u);
      },
      &leave_cluster},
+    {"RayClusterSuspendedBesideAnothersPod",
+     [](World& world) {
+       world.apply(kCluster).run_until(cluster_is("c", "ready"), 1h);
+       world.apply(
+           "{apiVersion: v1, kind: Pod, metadata: {name: mine, labels: {ray.io/cluster: c, "
+           "ray.io/node-type: worker}}, "
+           "spec: {containers: [{name: c, image: i}]}}");
+       world.run_until(cluster_says("c", "ForeignPods", "True PodsNotOwned"), 1h);
+       world.patch("RayCluster", "c", "{spec: {suspend: true}}")
+           .run_until(cluster_is("c", "suspended"), 1h)
+           .settle();
+       EXPECT_EQ(world.mirror().list("Pod").size(), 1u);
+     },
+     [](World& world) {
+       leave_cluster(world);
+       world.remove("Pod", "mine").settle();
+     }},
     {"RayClusterWhosePodsFail",
      [](World& world) {
        world.apply(kCluster).run_until(cluster_is("c", "ready"), 1h).settle();

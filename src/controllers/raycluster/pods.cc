@@ -155,7 +155,7 @@ kube::Stage suspended_group_writes(const RayClusterSeen& seen, const ray::Worker
 std::string group_lane(std::string_view group) { return fmt::format("group/{}", group); }
 
 std::string all_pods_selector(const RayClusterSeen& seen) {
-  return fmt::format("{}={}", ray::kLabelCluster, seen.key().name);
+  return fmt::format("{}={},{}", ray::kLabelCluster, seen.key().name, kRayPods);
 }
 
 kube::Stage delete_all(const RayClusterSeen& seen, const Pods& pods, std::string selector,

@@ -35,6 +35,10 @@ kube::Stage sleeping_group_writes(const RayClusterSeen& seen);
 kube::Stage delete_all(const RayClusterSeen& seen, const Pods& pods, std::string selector,
                        kube::Write as);
 
+/// The labels that the cache of Ray's Pods selects by: what it does not hold, no one call may
+/// delete.
+inline constexpr std::string_view kRayPods = "ray.io/node-type in (head,redis-cleanup,worker)";
+
 /// The selector of all of a cluster's Pods.
 std::string all_pods_selector(const RayClusterSeen& seen);
 
