@@ -84,9 +84,8 @@ std::vector<kube::ObjectKey> services_of_slice(const World& world, const kube::O
 std::vector<kube::ObjectKey> owners_of_gang(const World& world, const kube::Resource& owner,
                                             const kube::ObjectMeta& pod_group) {
   auto keys = kube::owner_of_kind(owner)(pod_group);
-  if (!keys.empty()) return keys;
   auto name = controllers::batchscheduler::owner_of_pod_group(pod_group.key.name, world.scheduler);
-  if (!name.empty()) keys.push_back({pod_group.key.namespace_, std::move(name)});
+  if (!name.empty()) add(keys, {{pod_group.key.namespace_, std::move(name)}});
   return keys;
 }
 

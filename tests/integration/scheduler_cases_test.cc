@@ -156,13 +156,13 @@ TEST(SchedulerCase, SEEN_24_ATierThatIsNoNumberIsSaid) {
       2);
 }
 
-// A PodGroup of a ConfigMap's.
-void make_anothers(World& world, const kube::Resource& pod_groups, std::string_view name) {
-  world.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: owner}}");
-  const Json owner{{"apiVersion", "v1"},
-                   {"kind", "ConfigMap"},
-                   {"name", "owner"},
-                   {"uid", uid_of(world.get("ConfigMap", "owner"))},
+// A PodGroup of this object's.
+void make_anothers(World& world, const kube::Resource& pod_groups, std::string_view name,
+                   const Json& other) {
+  const Json owner{{"apiVersion", string_at(other, {"apiVersion"})},
+                   {"kind", string_at(other, {"kind"})},
+                   {"name", name_of(other)},
+                   {"uid", uid_of(other)},
                    {"controller", true}};
   const auto made = world.loop().run(world.server().create(
       pod_groups,
@@ -174,15 +174,29 @@ void make_anothers(World& world, const kube::Resource& pod_groups, std::string_v
   ASSERT_TRUE(made) << made.error().message;
 }
 
+// Of a ConfigMap's, "owner".
+void make_anothers(World& world, const kube::Resource& pod_groups, std::string_view name) {
+  world.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: owner}}");
+  make_anothers(world, pod_groups, name, world.get("ConfigMap", "owner"));
+}
+
 TEST(SchedulerCase, SEEN_25_AnothersPodGroupIsNotJoinedUnderSchedulerPlugins) {
-  Scheduled world("scheduler-plugins", {kCoschedulingPodGroups});
-  make_anothers(world, kCoschedulingPodGroups, "c");
-  world.apply(with_labels(kCluster, "c", R"(ray.io/gang-scheduling-enabled: "true")"));
-  world.settle().expect_rest();
-  EXPECT_TRUE(world.head("c").empty()) << "its Pods would join the other's gang";
-  EXPECT_THAT(world.events("c"), Contains(HasSubstr("PodGroupNameCollision")));
-  world.remove("ConfigMap", "owner").run_until(cluster_is("c", "ready")).settle();
-  EXPECT_EQ(world.gang("c"), R"(3 {"cpu":"1","memory":"2Gi"})");
+  for (const std::string kind : {"ConfigMap", "RayCluster"}) {
+    SCOPED_TRACE(kind);
+    Scheduled world("scheduler-plugins", {kCoschedulingPodGroups});
+    if (kind == "RayCluster")
+      world.apply(R"({apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: owner}, spec: {
+          suspend: true, headGroupSpec: {template: {spec: {containers: [{name: h, image: r}]}}}}})");
+    else
+      world.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: owner}}");
+    make_anothers(world, kCoschedulingPodGroups, "c", world.get(kind, "owner"));
+    world.apply(with_labels(kCluster, "c", R"(ray.io/gang-scheduling-enabled: "true")"));
+    world.settle().expect_rest();
+    EXPECT_TRUE(world.head("c").empty()) << "its Pods would join the other's gang";
+    EXPECT_THAT(world.events("c"), Contains(HasSubstr("PodGroupNameCollision")));
+    world.remove(kind, "owner").run_until(cluster_is("c", "ready")).settle();
+    EXPECT_EQ(world.gang("c"), R"(3 {"cpu":"1","memory":"2Gi"})");
+  }
 }
 
 TEST(SchedulerCase, SEEN_25_AnothersPodGroupIsLeftAlone) {
