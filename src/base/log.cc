@@ -33,7 +33,7 @@ class StderrSink final : public Sink {
 
 struct Setup {
   std::unique_ptr<Sink> sink = std::make_unique<StderrSink>();
-  Level level = Level::Info;
+  std::optional<Level> level = Level::Info;
 };
 
 Setup& setup() {
@@ -42,7 +42,7 @@ Setup& setup() {
 }
 
 void write(Level level, std::string_view message, std::initializer_list<Field> fields) {
-  if (level < setup().level) return;
+  if (!setup().level || level < *setup().level) return;
   setup().sink->write(level, message, fields);
 }
 
@@ -51,7 +51,7 @@ void write(Level level, std::string_view message, std::initializer_list<Field> f
 void set_sink(std::unique_ptr<Sink> sink) {
   setup().sink = sink ? std::move(sink) : std::make_unique<StderrSink>();
 }
-void set_level(Level level) { setup().level = level; }
+void set_level(std::optional<Level> level) { setup().level = level; }
 
 void debug(std::string_view message, std::initializer_list<Field> fields) {
   write(Level::Debug, message, fields);

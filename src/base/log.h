@@ -10,6 +10,7 @@
 #include <concepts>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,8 +39,10 @@ class Sink {
 
 /// Replaces the process's sink. The one deliberate global: a log line must be possible anywhere.
 void set_sink(std::unique_ptr<Sink> sink);
-void set_level(Level level);
+/// The lowest that is written; none: nothing is.
+void set_level(std::optional<Level> level);
 
+using Line = void(std::string_view message, std::initializer_list<Field> fields);
 void debug(std::string_view message, std::initializer_list<Field> fields = {});
 void info(std::string_view message, std::initializer_list<Field> fields = {});
 void warn(std::string_view message, std::initializer_list<Field> fields = {});

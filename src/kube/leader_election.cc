@@ -113,8 +113,12 @@ Task<bool> LeaderElection::write(std::optional<Json> held) {
                                     .timeout = options_.renew_deadline / 2});
   loop_.cancel(limit);
   if (!answer) {
-    log::error("cannot write the leader election Lease",
-               {{"lease", options_.lease.to_string()}, {"error", answer.error().message}});
+    // Another was faster.
+    const bool lost_race = answer.error().code == ErrorCode::Conflict ||
+                           answer.error().code == ErrorCode::AlreadyExists;
+    (lost_race ? &log::info : &log::error)(
+        "cannot write the leader election Lease",
+        {{"lease", options_.lease.to_string()}, {"error", answer.error().message}});
     co_return false;
   }
   observe(answer->body);

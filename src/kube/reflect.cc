@@ -134,8 +134,12 @@ class Reflector {
         if (!heard) co_await sleep(loop_, backoff_.next(), stop);
         co_return;
       }
-      if (!ended) report("watching", ended.error());
       const bool cut_short = !heard && loop_.steady() - began < std::chrono::seconds{1};
+      if (!ended && !cut_short)
+        log::info("a watch broke, going on",
+                  {{"resource", cache_.resource().plural}, {"error", ended.error().message}});
+      else if (!ended)
+        report("watching", ended.error());
       if (!ended)
         co_await sleep(loop_, backoff_.next(ended.error()), stop);
       else if (cut_short)

@@ -1,6 +1,7 @@
 // The parts of Runtime: what it knows of each object, and one pass over an object's plan.
 #pragma once
 
+#include "base/log.h"
 #include "kube/events.h"
 #include "kube/runtime.h"
 #include "kube/runtime_facts.h"
@@ -92,6 +93,8 @@ struct Runtime::Impl {
   void refuse(Object& object, const Stage& stage, Error error);
   void settle_lanes(Object& object, const Stage& stage, const std::vector<WriteOutcome>& outcomes);
   void report(Object& object, const Write& write, const WriteOutcome& outcome);
+  void tell(const Object& object, const Write& write, const WriteOutcome& outcome, log::Line* level,
+            std::string_view message);
   void record(Object& object, const std::vector<EventNote>& events);
   void record(Object& object, const EventNote& event);
 

@@ -19,6 +19,8 @@ class Lanes {
  public:
   const Failures& failures(Steady now);
 
+  /// The last write there failed.
+  bool has_failed(const std::string& lane) const { return failures_.contains(lane); }
   bool is_withheld(const std::string& lane, Steady now) const;
   Steady retry_at(const std::string& lane) const;
   void succeeded(const std::string& lane);

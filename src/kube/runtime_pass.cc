@@ -269,9 +269,12 @@ void Runtime::Impl::settle_lanes(Object& object, const Stage& stage,
         break;
       case WriteOutcome::Kind::Stale:
         // A fixed name that is somebody else's stays so: the user has to hear of it.
-        if (object.lanes.stale(write.lane, write.marker, outcomes[i].answer.error(), loop.steady(),
-                               random) &&
-            write.failed_event)
+        if (!object.lanes.stale(write.lane, write.marker, outcomes[i].answer.error(), loop.steady(),
+                                random))
+          break;
+        object.failed_now.insert(write.lane);
+        tell(object, write, outcomes[i], &log::error, "cannot write");
+        if (write.failed_event)
           record(object, fill_in(*write.failed_event, outcomes[i].name, outcomes[i].answer));
         break;
       case WriteOutcome::Kind::Failed:
@@ -326,12 +329,29 @@ void Runtime::Impl::report(Object& object, const Write& write, const WriteOutcom
   if (observer) observer->wrote(spec.name, write, outcome.answer);
   // A status that says why is another state; the rest are counts and times.
   const bool tells = write.subresource.empty() || !write.why.empty();
-  const auto level = outcome.kind == Kind::Failed          ? &log::error
-                     : outcome.kind == Kind::Done && tells ? &log::info
-                                                           : &log::debug;
-  const auto message = outcome.kind == Kind::Done    ? "wrote"
-                       : outcome.kind == Kind::Stale ? "a write met a newer world"
-                                                     : "cannot write";
+  switch (outcome.kind) {
+    case Kind::Done:
+      tell(object, write, outcome, tells ? &log::info : &log::debug, "wrote");
+      break;
+    case Kind::Stale:
+      tell(object, write, outcome, &log::debug, "a write met a newer world");
+      break;
+    case Kind::Failed:  // what works at the second attempt is no reason to look for a reason
+      tell(object, write, outcome, object.lanes.has_failed(write.lane) ? &log::error : &log::info,
+           "cannot write");
+      break;
+    case Kind::Stopped:
+      break;
+  }
+  if (outcome.kind == Kind::Done && write.done_event)
+    record(object, fill_in(*write.done_event, outcome.name, outcome.answer));
+  if (outcome.kind == Kind::Failed && write.failed_event)
+    record(object, fill_in(*write.failed_event, outcome.name, outcome.answer));
+}
+
+void Runtime::Impl::tell(const Object& object, const Write& write, const WriteOutcome& outcome,
+                         log::Line* level, std::string_view message) {
+  const ControllerSpec& spec = object.controller->spec;
   const std::string what = write.kind == WriteKind::External ? write.target : write.resource.plural;
   const std::string error = outcome.answer ? std::string() : outcome.answer.error().message;
   const ObjectKey target{write.key.namespace_, outcome.name};
@@ -343,10 +363,6 @@ void Runtime::Impl::report(Object& object, const Write& write, const WriteOutcom
                   {"target", target.to_string()},
                   {"why", write.why},
                   {"error", error}});
-  if (outcome.kind == Kind::Done && write.done_event)
-    record(object, fill_in(*write.done_event, outcome.name, outcome.answer));
-  if (outcome.kind == Kind::Failed && write.failed_event)
-    record(object, fill_in(*write.failed_event, outcome.name, outcome.answer));
 }
 
 // An event of the plan is recorded once, until a plan lacks it or the object's spec changes.

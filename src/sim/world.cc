@@ -129,7 +129,7 @@ World::World(WorldOptions options)
       scope_(loop_),
       settings_(settings_for(options_)),
       processes_(static_cast<std::size_t>(options_.processes)) {
-  log::set_level(log::Level::Error);  // stories tell themselves
+  log::set_level(std::nullopt);  // stories tell themselves
   kubelet_.on_running = [this](const Json& pod) { follow_submitter(pod); };
   ray_.head_of = [this](std::string_view service) { return ready_head_behind(service); };
   ray_.on_submit = [this](const std::string& id) {

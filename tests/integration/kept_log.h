@@ -17,7 +17,7 @@ class KeptLog {
     log::set_level(level);
   }
   ~KeptLog() {
-    log::set_level(log::Level::Error);  // as the simulator has it
+    log::set_level(std::nullopt);  // as the simulator has it
     log::set_sink(nullptr);
   }
   KeptLog(const KeptLog&) = delete;

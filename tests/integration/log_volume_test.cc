@@ -44,14 +44,29 @@ TEST(LogVolume, PF_06_AnHourIsATwentiethAndShowsEveryTransition) {
 }
 
 // docs/troubleshooting.md says to look for these.
-TEST(LogLevel, WhatIsRefusedIsAnError) {
-  World world({.tamper = [](kube::Api& wire) {
-    return std::make_unique<Refuses>(wire, kube::kServices, "services is forbidden: no");
-  }});
+TEST(LogLevel, WhatIsRefusedTwiceIsAnError) {
+  for (const int times : {1, 2}) {
+    int left = times;
+    World world({.tamper = [&left](kube::Api& wire) {
+      return std::make_unique<Refuses>(wire, kube::kServices, "services is forbidden: no",
+                                       [&left] { return left-- > 0; });
+    }});
+    const KeptLog log(world.loop(), log::Level::Error);
+    world.apply(kCluster).run_until(cluster_is("c", "ready"));
+    EXPECT_EQ(log.count(), times - 1) << log.text();
+  }
+}
+
+TEST(LogLevel, WhatStandsInTheWayForGoodIsAnError) {
+  World world({.start_operator = false});
+  world.apply(
+      "{apiVersion: v1, kind: Service, metadata: {name: c-headless}, spec: {ports: [{port: 1}]}}");
+  world.apply(kCluster).patch("RayCluster", "c", R"({spec: {workerGroupSpecs: [
+      {groupName: g, replicas: 1, maxReplicas: 1, numOfHosts: 2,
+       template: {spec: {containers: [{name: w, image: ray}]}}}]}})");
   const KeptLog log(world.loop(), log::Level::Error);
-  world.apply(kCluster).pass(1s);
-  EXPECT_NE(log.text().find(R"({"level":"error")"), std::string::npos);
-  EXPECT_NE(log.text().find("services is forbidden: no"), std::string::npos) << log.text();
+  world.start_operator().pass(10s);
+  EXPECT_NE(log.text().find(R"(c-headless)"), std::string::npos) << log.text();
 }
 
 }  // namespace
