@@ -18,8 +18,8 @@ void add(std::vector<kube::ObjectKey>& keys, std::vector<kube::ObjectKey> more) 
     if (std::ranges::find(keys, key) == keys.end()) keys.push_back(std::move(key));
 }
 
-// Those whose name begins or ends this object's, as it does in all names that we give: the object
-// stands where one of theirs is, or is to be, whoever made it.
+// Those whose name is, begins or ends this object's, as it does in the names that we give unless
+// they are too long for it: the object stands where one of theirs is, or is to be, whoever made it.
 template <class T>
 std::vector<kube::ObjectKey> named_in(const kube::Cache<T>& cache, const kube::ObjectKey& key) {
   std::vector<kube::ObjectKey> found;
@@ -27,6 +27,7 @@ std::vector<kube::ObjectKey> named_in(const kube::Cache<T>& cache, const kube::O
     kube::ObjectKey one{key.namespace_, std::move(name)};
     if (cache.get(one)) found.push_back(std::move(one));
   };
+  look_up(key.name);
   for (auto dash = key.name.find('-'); dash != std::string::npos;
        dash = key.name.find('-', dash + 1)) {
     look_up(key.name.substr(0, dash));

@@ -23,13 +23,14 @@ bool belongs_to(const kube::ObjectMeta& meta, const kube::ObjectMeta& owner) {
   return controller && controller->uid == owner.uid;
 }
 
-// Made by hand, or a worker of another cluster whose label somebody has changed. What Jobs and a
-// cluster of the same name have made carries the label rightly.
+// Made by hand or by another controller, or a worker of another cluster whose label somebody has
+// changed. What Jobs and a cluster of the same name have made carries the label rightly.
 bool is_stray(const kube::ObjectMeta& pod, const kube::ObjectMeta& cluster) {
   if (pod.deleting) return false;
   const auto* controller = pod.controller_owner();
-  return !controller ||
-         (controller->kind == ray::kKindRayCluster && controller->name != cluster.key.name);
+  if (!controller) return true;
+  return controller->kind == ray::kKindRayCluster ? controller->name != cluster.key.name
+                                                  : controller->kind != kube::kJobs.kind;
 }
 
 // `foreign`: those that carry our label and are none of ours. RC-44
@@ -152,8 +153,11 @@ std::optional<RayClusterSeen> see_ray_cluster(const World& world, const kube::Ob
   seen.role = world.roles.get(in_namespace(ray::access_name(*cluster))) != nullptr;
   seen.role_binding = world.role_bindings.get(in_namespace(ray::access_name(*cluster))) != nullptr;
   seen.ingress = world.ingresses.get(in_namespace(ray::head_ingress_name(key.name)));
-  if (world.routes)
+  if (world.routes) {
     seen.routes = world.routes->labelled(key.namespace_, ray::kLabelCluster, key.name);
+    const auto name = ray::head_route_name(key.name, key.namespace_);
+    seen.route_name_taken = seen.routes.empty() && world.routes->get(in_namespace(name));
+  }
   if (ray::gcs_store(*cluster) == ray::GcsStore::RocksDb)
     seen.gcs_claim = world.claims.get(in_namespace(ray::gcs_claim_name(*cluster)));
   for (auto& job : world.batch_jobs.labelled(key.namespace_, ray::kLabelCluster, key.name))

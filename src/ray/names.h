@@ -10,10 +10,10 @@ namespace manta::ray {
 /// The last 50 bytes; a leading digit or punctuation becomes 'r'. Accounts, roles, Ingresses,
 /// Secrets. An empty name stays empty.
 std::string check_name(std::string_view name);
-/// The last 63 bytes; leading punctuation becomes 'r'. Label values and Job names.
 /// As long at most, but two long names that end alike stay two: a digest takes the place of what is
 /// cut off.
 std::string distinct_name(std::string_view name);
+/// The last 63 bytes; leading punctuation becomes 'r'. Label values and Job names.
 std::string check_label(std::string_view value);
 /// OpenShift Routes: the first bytes that leave a host label room for the namespace (51 in all),
 /// then as check_name. A namespace that leaves no room is not counted.

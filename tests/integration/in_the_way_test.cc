@@ -6,6 +6,7 @@
 #include "service_world.h"
 #include "world.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,13 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string cluster_with(std::string_view spec, std::string_view head = "") {
-  auto text = std::string(kCluster);
-  text.replace(text.find("spec:\n"), 6, "spec:\n" + std::string(spec));
-  text.replace(text.find("headGroupSpec:\n"), 15, "headGroupSpec:\n" + std::string(head));
-  return text;
-}
-
 std::string owner_of(const Json& object) {
   const auto& owners = array_at(object, {"metadata", "ownerReferences"});
   return owners.empty() ? "" : std::string(string_at(owners[0], {"kind"}));
@@ -28,10 +22,10 @@ std::string owner_of(const Json& object) {
 
 struct InTheWay {
   std::string gates = {};
-  std::string cluster = {};
+  std::string spec = {};  // what it takes to want the object
   kube::Resource resource = {};
   std::string name = {};
-  Json spec = {};
+  JsonObject body = {};
 };
 
 class AnotherInTheWay : public ::testing::TestWithParam<InTheWay> {};
@@ -41,14 +35,14 @@ TEST_P(AnotherInTheWay, OursComesWhenItGoes) {
   const kube::ObjectKey key{"default", row.name};
   World world({.feature_gates = row.gates, .cert_manager = true, .start_operator = false});
   serve_cert_manager(world);
-  const auto made = world.loop().run(world.server().create(
-      row.resource, {{"apiVersion", row.resource.api_version()},
-                     {"kind", row.resource.kind},
-                     {"metadata", {{"name", key.name}, {"namespace", key.namespace_}}},
-                     {"spec", row.spec}}));
+  auto foreign = row.body;
+  foreign["apiVersion"] = row.resource.api_version();
+  foreign["kind"] = row.resource.kind;
+  foreign["metadata"] = {{"name", key.name}, {"namespace", key.namespace_}};
+  const auto made = world.loop().run(world.server().create(row.resource, std::move(foreign)));
   ASSERT_TRUE(made) << made.error().message;
-  world.start_operator();
-  world.apply(row.cluster).settle();
+  world.apply(kCluster).patch("RayCluster", "c", fmt::format("{{spec: {{{}}}}}", row.spec));
+  world.start_operator().settle();
   EXPECT_EQ(owner_of(world.get(row.resource.kind, row.name)), "") << "it is left alone";
   EXPECT_TRUE(world.loop().run(world.server().remove(row.resource, key)));
   world.pass(1s);
@@ -59,21 +53,52 @@ INSTANTIATE_TEST_SUITE_P(
     Kinds, AnotherInTheWay,
     ::testing::Values(
         InTheWay{.gates = "RayClusterNetworkPolicy=true",
-                 .cluster = cluster_with("  networkPolicy: {mode: DenyAll}\n"),
+                 .spec = "networkPolicy: {mode: DenyAll}",
                  .resource = kube::kNetworkPolicies,
                  .name = "c-head",
-                 .spec = {{"podSelector", JsonObject{}}}},
-        InTheWay{.cluster = cluster_with("", "    enableIngress: true\n"),
+                 .body = {{"spec", {{"podSelector", JsonObject{}}}}}},
+        InTheWay{.spec = "headGroupSpec: {enableIngress: true}",
                  .resource = kube::kIngresses,
                  .name = "c-head-ingress",
-                 .spec = {{"defaultBackend",
-                           {{"service", {{"name", "shop"}, {"port", {{"number", 80}}}}}}}}},
+                 .body = {{"spec",
+                           {{"defaultBackend",
+                             {{"service", {{"name", "shop"}, {"port", {{"number", 80}}}}}}}}}}},
+        InTheWay{.spec = "enableInTreeAutoscaling: true", .resource = kube::kRoles, .name = "c"},
+        InTheWay{.spec = "enableInTreeAutoscaling: true",
+                 .resource = kube::kRoleBindings,
+                 .name = "c",
+                 .body = {{"roleRef",
+                           {{"apiGroup", "rbac.authorization.k8s.io"},
+                            {"kind", "Role"},
+                            {"name", "shop"}}}}},
         InTheWay{.gates = "RayClusterMTLS=true",
-                 .cluster = cluster_with("  tlsOptions: {enabled: true}\n"),
+                 .spec = "tlsOptions: {enabled: true}",
                  .resource = controllers::mtls::kIssuers,
                  .name = "ray-ca-issuer-c",
-                 .spec = {{"selfSigned", JsonObject{}}}}),
+                 .body = {{"spec", {{"selfSigned", JsonObject{}}}}}}),
     [](const auto& row) { return row.param.resource.kind; });
+
+// spec/02 §2: adopted as it is, whoever made it.
+TEST(ClaimInTheWay, OneThatIsKeptMayBelongToAnother) {
+  World world({.feature_gates = "GCSFaultToleranceEmbeddedStorage=true", .start_operator = false});
+  world.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: shop}}");
+  const auto owner = world.get("ConfigMap", "shop");
+  world.apply(fmt::format(R"(
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: c-gcs-pvc
+  ownerReferences:
+  - {{apiVersion: v1, kind: ConfigMap, name: shop, uid: {}, controller: true}}
+spec: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}}})",
+                          string_at(owner, {"metadata", "uid"})));
+  world.apply(kCluster)
+      .patch("RayCluster", "c", R"({spec: {gcsFaultToleranceOptions: {
+          backend: rocksdb, storage: {deletionPolicy: Retain}}}})")
+      .start_operator()
+      .run_until(cluster_is("c", "ready"))
+      .settle();
+}
 
 constexpr std::string_view kOwnerlessService = R"(
 apiVersion: v1

@@ -465,27 +465,6 @@ TEST(FaultToleranceCase, FT_09_AStoreThatMovedToDiskLeavesNoFinalizerBehind) {
   }
 }
 
-// spec/02 §2: adopted as it is, whoever made it.
-TEST(FaultToleranceCase, AClaimThatIsKeptMayBelongToAnother) {
-  World world({.feature_gates = "GCSFaultToleranceEmbeddedStorage=true"});
-  world.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: shop}}");
-  const auto owner = world.get("ConfigMap", "shop");
-  world.apply(fmt::format(R"(
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata:
-  name: c-gcs-pvc
-  ownerReferences:
-  - {{apiVersion: v1, kind: ConfigMap, name: shop, uid: {}, controller: true}}
-spec: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}}})",
-                          string_at(owner, {"metadata", "uid"})));
-  world
-      .apply(cluster_with("gcsFaultToleranceOptions: {backend: rocksdb, storage: {deletionPolicy: "
-                          "Retain}}"))
-      .run_until(cluster_is("c", "ready"))
-      .settle();
-}
-
 // With a real Redis and Ray: tests/e2e/test_raycluster_real.py.
 TEST(FaultToleranceCase, FT_11_ThePasswordReachesRayAsItIsAndNoTextHoldsIt) {
   World world;

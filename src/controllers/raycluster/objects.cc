@@ -130,8 +130,16 @@ void plan_ingress(const RayClusterSeen& seen, const Settings& settings, ObjectsD
     write.tolerate = {ErrorCode::AlreadyExists};
     out.add(std::move(write));
   };
+  const auto refuse = [&out](std::string_view kind, const std::string& name) {
+    out.events.push_back(warning(fmt::format("FailedToCreate{}", kind), "Create",
+                                 fmt::format("{} {} already exists and is not owned by this "
+                                             "RayCluster; not modifying it",
+                                             kind, name)));
+  };
   if (settings.openshift_routes) {
-    if (seen.routes.empty()) make(kRoutes, ray::build_head_route(cluster), "Route", "route");
+    auto route = ray::build_head_route(cluster);
+    if (seen.route_name_taken) return refuse("Route", created_key(route));
+    if (seen.routes.empty()) make(kRoutes, std::move(route), "Route", "route");
     return;
   }
   auto wanted = ray::build_head_ingress(cluster);
@@ -141,13 +149,7 @@ void plan_ingress(const RayClusterSeen& seen, const Settings& settings, ObjectsD
     return;
   }
   const auto* owner = seen.ingress->meta.controller_owner();
-  if (!owner || owner->uid != cluster.meta.uid) {
-    out.events.push_back(warning("FailedToCreateIngress", "Create",
-                                 fmt::format("Ingress {} already exists and is not owned by this "
-                                             "RayCluster; not modifying it",
-                                             name)));
-    return;
-  }
+  if (!owner || owner->uid != cluster.meta.uid) return refuse("Ingress", name);
   if (!ingress_differs(*seen.ingress, wanted)) return;
   auto& metadata = ensure(wanted, {"metadata"}).as_object();
   metadata["resourceVersion"] = std::to_string(seen.ingress->meta.resource_version);

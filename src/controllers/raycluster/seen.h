@@ -44,6 +44,7 @@ struct RayClusterSeen {
   bool role_binding = false;
   std::shared_ptr<const kube::SpecView> ingress = {};              // of our name, whoever owns it
   std::vector<std::shared_ptr<const kube::MetaView>> routes = {};  // any with our label
+  bool route_name_taken = false;                                   // by one without it
   std::shared_ptr<const kube::SpecView> gcs_claim = {};            // the user's or ours
   std::vector<std::shared_ptr<const kube::JobView>> cleanup_jobs = {};
   batchscheduler::GangSeen gang = {};
