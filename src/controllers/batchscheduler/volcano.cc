@@ -42,7 +42,7 @@ GangSize size_of(const ray::RayJob& job, const ray::BuildOptions& options) {
   const auto& mode = job.spec.submissionMode;
   const auto pod_resources =
       options.scheduled_resources ? ray::scheduled_pod_resources : ray::pod_resources;
-  if (mode == "K8sJobMode" || mode.empty())
+  if (mode == "K8sJobMode")
     ray::add_resources(size.resources, pod_resources(ray::submitter_template(job, "")));
   else if (mode == "SidecarMode")  // a container of the head, with requests of its own
     ray::add_resources(size.resources, pod_resources(ray::submitter_template({}, "")));

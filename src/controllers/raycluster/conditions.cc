@@ -123,10 +123,11 @@ void update_conditions(std::vector<ray::Condition>& conditions, const RayCluster
   update_replica_failure(conditions, trouble, now);
   ray::set_condition(conditions, head_condition(head), now);
   // SEEN-03: with the gate Pods that are still to come, or are refused, count.
-  const bool complete = !settings.cluster_gates.strict_provisioned ||
-                        (!trouble.any && static_cast<std::int64_t>(expected_pods(seen).size()) ==
-                                             ray::desired_worker_pods(seen.spec()) + 1);
-  update_provisioned(conditions, complete && all_running(seen.pods), seen.pods, now);
+  const bool strict = settings.cluster_gates.strict_provisioned;
+  const auto counted = strict ? expected_pods(seen) : seen.pods;
+  const bool complete =
+      !strict || (!trouble.any && std::ssize(counted) == ray::desired_worker_pods(seen.spec()) + 1);
+  update_provisioned(conditions, complete && all_running(counted), seen.pods, now);
   update_suspension(conditions, seen, now);
 }
 

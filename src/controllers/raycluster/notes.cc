@@ -63,7 +63,8 @@ void note_beyond_maximum(const RayClusterSeen& seen, Notes& out) {
   if (!groups.empty())
     out.push_back({kWorkersBeyondMaximum, "NeverRan",
                    fmt::format("Pods that have never run, so the autoscaler does not end them; "
-                               "feature gate RayClusterTrimPending deletes them: {}",
+                               "feature gate RayClusterTrimPending deletes them, of slices those "
+                               "of which no Pod has run: {}",
                                fmt::join(groups, "; "))});
 }
 

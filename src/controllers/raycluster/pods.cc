@@ -169,12 +169,17 @@ kube::Stage delete_all(const RayClusterSeen& seen, const Pods& pods, std::string
     as.label_selector = std::move(selector);
     return {std::move(as)};
   }
+  // The head is the last: it says why all of them go.
+  const auto is_head = [](const auto& pod) {
+    return pod->meta.label(ray::kLabelNodeType) == ray::kNodeTypeHead;
+  };
+  const bool heads_only = std::ranges::all_of(pods, is_head);
   kube::Stage stage;
-  const auto done = as.done_event.value_or(normal("DeletedPod", "Delete", "Deleted Pod"));
   for (const auto& pod : there) {
+    if (is_head(pod) && !heads_only) continue;
     auto& write = stage.emplace_back(delete_pod(*pod, as.lane, as.marker, as.why));
-    write.done_event = done;
-    write.done_event->note += ": " + pod->meta.key.to_string();
+    write.done_event = as.done_event;
+    if (write.done_event) write.done_event->note += ": " + pod->meta.key.to_string();
     write.failed_event = as.failed_event;
   }
   return stage;

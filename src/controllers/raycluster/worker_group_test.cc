@@ -218,6 +218,7 @@ const Case kReplicaCases[] = {
      "x>s:1.0 y>#0:2.0"},
     {"NorIsWhatWasMadeForOneHost", slices(1), pods({worker("x", {}, "0"), worker("y", {}, "1")}),
      "-x -y +0.0 +0.1"},
+    {"NorIsAnythingAddedToThat", slices(1), pods({worker("x", {}, "0"), worker("y")}), "y>#0:0.0"},
     {"WhatIsGoingIsNotAdopted", slices(1), replicas({replica("r", "0"), {worker("x", kGoing)}}),
      ""},
 };

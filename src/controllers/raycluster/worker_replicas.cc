@@ -95,7 +95,8 @@ std::vector<Adoption> adopt(const Pods& loose, const Replicas& replicas, std::si
                        {.replica_index = index, .host_index = host, .replica_number = number}});
   };
   for (const auto& [name, replica] : replicas) {
-    if (replica.going()) continue;
+    if (replica.going() || replica.pods.front()->meta.label(ray::kLabelReplicaName).empty())
+      continue;
     used.insert(replica.index());
     fill(name, replica.pods, replica.index(), -1);
   }
