@@ -11,7 +11,7 @@ Result<ray::RayJob> project_job(const Json& object);
 /// Of a RayCluster, who else applies `replicas`. AS-01
 Result<ray::RayCluster> project_cluster_with_owner(const Json& object);
 
-/// Head Services whole, which are held to later edits. RC-23
+/// Head Services whole, which are held to later edits. RC-23, RS-27
 Result<kube::ServiceView> project_whole_service(const Json& object);
 
 /// Of a Pod's labels and annotations only Ray's own decide anything; thousands of Pods are held.

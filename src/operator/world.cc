@@ -33,7 +33,9 @@ World::World(const std::string& namespace_, const controllers::Settings& setting
           {.namespace_ = namespace_,
            .label_selector = fmt::format("{}={}", ray::kLabelOriginCrd, ray::kKindRayJob)}),
       services(kube::kServices,
-               settings.cluster_gates.follow_edits ? project_whole_service : kube::project_service,
+               settings.cluster_gates.follow_edits || settings.service_gates.inherit_service_meta
+                   ? project_whole_service
+                   : kube::project_service,
                {.namespace_ = namespace_}),
       secrets(namespace_, clusters, settings.build.mtls && settings.cert_manager),
       service_accounts(kube::kServiceAccounts, project_bare, {.namespace_ = namespace_}),

@@ -536,7 +536,8 @@ TEST(RayServiceCase, RS_27_WithTheGateTheHeadServiceInheritsWhatUsersGave) {
     EXPECT_EQ(label_of(service, "tier"), gate ? "edge" : "");
     EXPECT_EQ(string_at(service, {"metadata", "annotations", "example.com/dns"}),
               gate ? "head" : "");
-    world.patch("Service", "s-head-svc", "{metadata: {labels: {mine: \"1\"}}}");
+    world.patch("Service", "s-head-svc",
+                "{metadata: {labels: {mine: \"1\"}, annotations: {example.com/mine: \"1\"}}}");
     const auto old = world.active();
     world
         .patch("RayService", "s", R"({spec: {rayClusterConfig: {rayVersion: "2.99.0",
@@ -548,6 +549,9 @@ TEST(RayServiceCase, RS_27_WithTheGateTheHeadServiceInheritsWhatUsersGave) {
               gate ? "other" : "")
         << "the next cluster's";
     EXPECT_EQ(label_of(world.get("Service", "s-head-svc"), "mine"), "1");
+    EXPECT_EQ(string_at(world.get("Service", "s-head-svc"),
+                        {"metadata", "annotations", "example.com/mine"}),
+              "1");
   }
 }
 
@@ -631,6 +635,16 @@ TEST(RayServiceCase, SEEN_29_SoDoesMendingOneThatNeverServed) {
       .run_until(has_condition("s", "Ready", "False ValidationFailed"));
   world.patch("RayService", "s", "{spec: {upgradeStrategy: null}}").pass(1s);
   EXPECT_EQ(world.condition("Ready"), "False Initializing");
+}
+
+TEST(RayServiceCase, SEEN_29_SoDoesMendingOneThatIsSuspended) {
+  ServiceWorld world;
+  world.deploy(kService).patch("RayService", "s", "{spec: {suspend: true}}");
+  world.run_until(has_condition("s", "Suspended", "True SuspendComplete"));
+  world.patch("RayService", "s", "{spec: {upgradeStrategy: {type: Sometimes}}}")
+      .run_until(has_condition("s", "Ready", "False ValidationFailed"));
+  world.patch("RayService", "s", "{spec: {upgradeStrategy: null}}").pass(1s);
+  EXPECT_EQ(world.condition("Ready"), "False SuspendComplete");
 }
 
 TEST(RayServiceCase, SEEN_30_WhatTheChildWouldRefuseIsRefusedHere) {

@@ -81,8 +81,8 @@ void ensure_service(Draft& draft, const ServicePtr& live,
                     .patch_type = kube::PatchType::Json,
                     .lane = std::string(lane),
                     .why = "another cluster serves now"};
-  if (draft.settings.service_gates.inherit_service_meta)
-    add_metadata(write.body.as_array(), live->meta, wanted);
+  if (draft.settings.service_gates.inherit_service_meta && live->whole)  // the head's
+    add_metadata(write.body.as_array(), live->whole->meta, wanted);
   set_service_events(write, false, key);
   draft.write(std::move(write));
 }

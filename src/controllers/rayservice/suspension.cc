@@ -99,7 +99,10 @@ bool plan_suspension(Draft& draft) {
     return true;
   }
   if (is_marked(draft.status, kSuspended)) {
-    if (draft.spec().suspend) return true;
+    if (draft.spec().suspend) {
+      if (reason_of(draft.status, kReady) == kValidationFailed) finish(draft);
+      return true;
+    }
     resume(draft);
     return false;
   }
