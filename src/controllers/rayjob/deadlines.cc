@@ -156,6 +156,8 @@ std::string cause_of_failure(const Draft& draft) {
   return excerpt(error.message, kLongestCause);
 }
 
+constexpr std::string_view kCannotBeAsked = "Ray cannot be asked about the job: ";
+
 // The first words stay: causes differ from check to check, and each change would be a write and
 // each turn from one notice to the other an event.
 void tell_once(Draft& draft, std::string_view type, std::string words) {
@@ -189,11 +191,16 @@ void end_failed_checks(Draft& draft) {
 
 void tell_unreachable(Draft& draft) {
   const auto& cluster = *draft.seen.cluster;
-  tell_once(
-      draft, kDashboardSilent,
-      fmt::format("Ray cannot be asked about the job: Secret {}, with the token of RayCluster "
-                  "{}, is not there or has no key auth_token",
-                  ray::auth_secret_name(cluster), cluster.meta.key.name));
+  tell_once(draft, kDashboardSilent,
+            fmt::format("{}Secret {}, with the token of RayCluster {}, is not there or has no key "
+                        "auth_token",
+                        kCannotBeAsked, ray::auth_secret_name(cluster), cluster.meta.key.name));
+}
+
+void end_unreachable(Draft& draft) {
+  const auto* silent = ray::find_condition(draft.status.conditions, kDashboardSilent);
+  if (silent && silent->message.starts_with(kCannotBeAsked))
+    take_notice_back(draft, kDashboardSilent);
 }
 
 void tell_unknown_job(Draft& draft) {

@@ -25,8 +25,9 @@ bool status_check_timed_out(Draft& draft);
 void count_failed_check(Draft& draft);
 /// It said so now.
 void end_failed_checks(Draft& draft);
-/// Nor can it be asked, without its token.
+/// Nor can it be asked, without its token; and now it can.
 void tell_unreachable(Draft& draft);
+void end_unreachable(Draft& draft);
 /// InteractiveMode: no clock runs while Ray does not know the job, which its user may submit
 /// whenever he likes; but that it waits for him is said.
 void tell_unknown_job(Draft& draft);

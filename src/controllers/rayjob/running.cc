@@ -123,6 +123,7 @@ void follow(Draft& draft) {
   if (submitter.head_lost) return draft.fail(kAppFailed, "Ray head pod not found.");
 
   const bool reachable = dashboard_reachable(draft.seen);
+  if (reachable) end_unreachable(draft);
   const auto answer = reachable ? ask_job_info(draft) : std::nullopt;
   const JobInfo* info = answer && *answer ? &**answer : nullptr;
   if (submitter.failure && ends_by_failed_submitter(draft, submitter, info)) return;

@@ -187,6 +187,11 @@ TEST(RayJob, WhoseClustersTokenIsMissingIsToldAndEndsWhereTheGraceIsSet) {
     world.cluster = std::make_shared<ray::RayCluster>(cluster);
     world.settle();
     EXPECT_EQ(world.notices(), "DashboardSilent");
+    const auto without = world.cluster;
+    world.cluster = std::make_shared<ray::RayCluster>(*without);
+    world.cluster->spec.authOptions.reset();
+    EXPECT_EQ(world.settle().notices(), "") << "it can be asked again, whatever it says";
+    world.cluster = without;
     world.submitter_ends().pass_time(std::chrono::seconds{30});
     EXPECT_EQ(world.state(),
               set ? "Failed/FAILED/JobDeploymentStatusTransitionGracePeriodExceeded" : "Running//");
