@@ -96,7 +96,9 @@ JsonObject head_service(const RayCluster& cluster, const StringMap& labels,
   metadata["namespace"] = cluster.meta.key.namespace_;
   set_strings(object_in(metadata, "labels"), labels);
   JsonArray& ports = array_in(spec, "ports");
-  for (Json& port : head_ports(cluster.spec)) ports.push_back(std::move(port));
+  const auto& declared =
+      options.ports_from_params ? with_declared_ports(cluster).spec : cluster.spec;
+  for (Json& port : head_ports(declared)) ports.push_back(std::move(port));
   spec["selector"] = json_of(options.stable_selectors ? fixed_labels(cluster) : labels);
   set_type(spec, head.serviceType);
   const bool cluster_ip = head.serviceType.empty() || head.serviceType == "ClusterIP";

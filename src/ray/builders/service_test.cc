@@ -47,6 +47,23 @@ TEST(HeadService, DeclaredPortsReplaceTheUsualOnes) {
   EXPECT_EQ(dashboard_port(cluster.spec), 8265);
 }
 
+// The head listens where its parameters say, whoever's Service leads there. SEEN-09
+TEST(HeadService, UnderItsGateLeadsWhereTheParametersMoveThePorts) {
+  const auto cluster = cluster_with(R"({"headGroupSpec": {
+      "rayStartParams": {"dashboard-port": "8290"},
+      "template": {"spec": {"containers": [{"name": "ray-head",
+          "ports": [{"name": "dashboard", "containerPort": 8265}]}]}}}})");
+  RayService service;
+  service.meta.key = {"ray", "s"};
+  RayJob job;
+  job.meta.key = {"ray", "j"};
+  const BuildOptions gate{.ports_from_params = true};
+  const auto wanted = "dashboard:8290 metrics:8080 ";
+  EXPECT_EQ(ports_of(build_head_service(cluster, gate)), wanted);
+  EXPECT_EQ(ports_of(build_head_service(service, cluster, gate)), wanted);
+  EXPECT_EQ(ports_of(build_head_service(job, cluster, gate)), wanted);
+}
+
 TEST(HeadService, KeepsTheProtocolOfAContainerPort) {  // SEEN-10
   const Json service = build_head_service(
       cluster_with(R"({"headGroupSpec": {"template": {"spec": {"containers": [{"ports": [
