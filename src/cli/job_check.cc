@@ -11,7 +11,7 @@ Result<void> check_entrypoint(const Json& ray_job) {
   if (entrypoint.find_first_not_of(" \t\r\n") != std::string_view::npos) return {};
   const auto mode = string_at(*spec, {"submissionMode"}, "K8sJobMode");
   if (mode == "InteractiveMode") return {};
-  if (mode == "K8sJobMode") {
+  if (mode == "K8sJobMode" || mode.empty()) {
     const auto& containers = array_at(*spec, {"submitterPodTemplate", "spec", "containers"});
     if (!containers.empty() && !array_at(containers[0], {"command"}).empty()) return {};
   }

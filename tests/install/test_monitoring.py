@@ -97,9 +97,9 @@ ALERTS = [  # alert, series that make it fire, series that do not
      {'controller_runtime_active_workers{controller="raycluster", namespace="n", pod="a"}': "0x99"}),
     ("KubeRayReconcileErrors", {'controller_runtime_reconcile_errors_total{controller="rayjob"}': "0+60x99"},
      {'controller_runtime_reconcile_errors_total{controller="rayjob"}': "5x99"}),
-    # One object whose write never succeeds, tried each 17 minutes; a failure that went by; failures hours apart.
+    # One object whose write never succeeds, tried each 17 minutes; a failure that went by; failures with more than half an hour between them.
     ("KubeRayReconcileErrors", {RECONCILE_ERRORS: "1+0x16 2+0x16 3+0x16 4+0x16 5+0x16 6+0x16"},
-     {RECONCILE_ERRORS: "1+0x70 2+0x30"}),
+     {RECONCILE_ERRORS: "1+0x20 2+0x80"}),
     ("KubeRayReconcileErrors", {RECONCILE_ERRORS: "1+0x16 2+0x16 3+0x16 4+0x16 5+0x16 6+0x16"},
      {RECONCILE_ERRORS: "1+0x30 2+0x40 3+0x30"}),
     ("KubeRayWorkqueueBacklog", {'workqueue_depth{controller="rayjob"}': "101x99"},
