@@ -117,6 +117,8 @@ def running(cluster):
         cluster.apply(list(webhooks(folder / "tls.crt")), "--validate=ignore")
         yield folder / "kueue.log"
     finally:
+        for configuration in webhooks(folder / "tls.crt"):  # nobody answers them any more
+            cluster.kubectl("delete", configuration["kind"], configuration["metadata"]["name"], check=False)
         process.terminate()
         process.wait(30)
         log.close()
