@@ -627,13 +627,18 @@ TEST(RayServiceCase, SEEN_29_MendingTheFirstSpecStartsAsIfNew) {
   world.run_until(service_serves("s")).settle();
 }
 
+// An invalid edit, and the same taken back.
+void break_and_mend(ServiceWorld& world) {
+  world.patch("RayService", "s", "{spec: {upgradeStrategy: {type: Sometimes}}}")
+      .run_until(has_condition("s", "Ready", "False ValidationFailed"));
+  world.patch("RayService", "s", "{spec: {upgradeStrategy: null}}").pass(1s);
+}
+
 TEST(RayServiceCase, SEEN_29_SoDoesMendingOneThatNeverServed) {
   ServiceWorld world;
   world.kubelet().hold({{"ray.io/node-type", "head"}});
   world.apply(kService).run_until(has_condition("s", "Ready", "False Initializing"));
-  world.patch("RayService", "s", "{spec: {upgradeStrategy: {type: Sometimes}}}")
-      .run_until(has_condition("s", "Ready", "False ValidationFailed"));
-  world.patch("RayService", "s", "{spec: {upgradeStrategy: null}}").pass(1s);
+  break_and_mend(world);
   EXPECT_EQ(world.condition("Ready"), "False Initializing");
 }
 
@@ -641,9 +646,7 @@ TEST(RayServiceCase, SEEN_29_SoDoesMendingOneThatIsSuspended) {
   ServiceWorld world;
   world.deploy(kService).patch("RayService", "s", "{spec: {suspend: true}}");
   world.run_until(has_condition("s", "Suspended", "True SuspendComplete"));
-  world.patch("RayService", "s", "{spec: {upgradeStrategy: {type: Sometimes}}}")
-      .run_until(has_condition("s", "Ready", "False ValidationFailed"));
-  world.patch("RayService", "s", "{spec: {upgradeStrategy: null}}").pass(1s);
+  break_and_mend(world);
   EXPECT_EQ(world.condition("Ready"), "False SuspendComplete");
 }
 
