@@ -36,6 +36,24 @@ std::vector<kube::ObjectKey> named_in(const kube::Cache<T>& cache, const kube::O
   return found;
 }
 
+// Whom these RayClusters concern.
+template <class Concerned>
+std::vector<kube::ObjectKey> through_clusters(const World& world,
+                                              const std::vector<kube::ObjectKey>& clusters,
+                                              const Concerned& concerned) {
+  std::vector<kube::ObjectKey> keys;
+  for (const auto& key : clusters)
+    if (const auto cluster = world.clusters.get(key)) add(keys, concerned(cluster->meta));
+  return keys;
+}
+
+std::vector<kube::ObjectKey> jobs_through(const World& world,
+                                          const std::vector<kube::ObjectKey>& clusters) {
+  return through_clusters(world, clusters, [&world](const kube::ObjectMeta& cluster) {
+    return jobs_of_cluster(world, cluster);
+  });
+}
+
 }  // namespace
 
 bool made_for_service(const kube::ObjectMeta& meta) {
@@ -49,30 +67,24 @@ std::vector<kube::ObjectKey> services_of_cluster(const kube::ObjectMeta& cluster
 
 std::vector<kube::ObjectKey> services_of_dependent(const World& world,
                                                    const kube::ObjectMeta& dependent) {
-  auto keys = kube::owner_of_kind(ray::kRayServices)(dependent);
-  if (!keys.empty()) return keys;
-  for (const auto& key : kube::owner_of_kind(ray::kRayClusters)(dependent))
-    if (const auto cluster = world.clusters.get(key)) add(keys, services_of_cluster(cluster->meta));
-  return keys;
+  if (auto owners = kube::owner_of_kind(ray::kRayServices)(dependent); !owners.empty())
+    return owners;
+  return through_clusters(world, kube::owner_of_kind(ray::kRayClusters)(dependent),
+                          services_of_cluster);
 }
 
 std::vector<kube::ObjectKey> services_by_name(const World& world,
                                               const kube::ObjectMeta& dependent) {
   auto keys = services_of_dependent(world, dependent);
   add(keys, named_in(world.ray_services, dependent.key));
-  for (const auto& key : named_in(world.clusters, dependent.key))
-    if (const auto cluster = world.clusters.get(key)) add(keys, services_of_cluster(cluster->meta));
+  add(keys, through_clusters(world, named_in(world.clusters, dependent.key), services_of_cluster));
   add(keys, world.given_names.services_of(dependent.key));
   return keys;
 }
 
 std::vector<kube::ObjectKey> services_of_secret(const World& world,
                                                 const kube::ObjectMeta& secret) {
-  std::vector<kube::ObjectKey> keys;
-  for (const auto& key : world.secrets.wanted_by(secret.key))
-    if (const auto cluster = world.clusters.get(key))
-      for (auto& service : services_of_cluster(cluster->meta)) keys.push_back(std::move(service));
-  return keys;
+  return through_clusters(world, world.secrets.wanted_by(secret.key), services_of_cluster);
 }
 
 std::vector<kube::ObjectKey> services_of_slice(const World& world, const kube::ObjectMeta& slice) {
@@ -96,11 +108,7 @@ std::vector<kube::ObjectKey> clusters_of_secret(const World& world,
 }
 
 std::vector<kube::ObjectKey> jobs_of_secret(const World& world, const kube::ObjectMeta& secret) {
-  std::vector<kube::ObjectKey> keys;
-  for (const auto& key : world.secrets.wanted_by(secret.key))
-    if (const auto cluster = world.clusters.get(key))
-      for (auto& job : jobs_of_cluster(world, cluster->meta)) keys.push_back(std::move(job));
-  return keys;
+  return jobs_through(world, world.secrets.wanted_by(secret.key));
 }
 
 std::vector<kube::ObjectKey> clusters_of(const kube::ObjectMeta& dependent) {
@@ -157,11 +165,7 @@ std::vector<kube::ObjectKey> job_of_submitter(const kube::ObjectMeta& pod) {
 
 std::vector<kube::ObjectKey> jobs_of_dependent(const World& world,
                                                const kube::ObjectMeta& dependent) {
-  std::vector<kube::ObjectKey> keys;
-  for (const auto& key : kube::owner_of_kind(ray::kRayClusters)(dependent))
-    if (const auto cluster = world.clusters.get(key))
-      for (auto& job : jobs_of_cluster(world, cluster->meta)) keys.push_back(std::move(job));
-  return keys;
+  return jobs_through(world, kube::owner_of_kind(ray::kRayClusters)(dependent));
 }
 
 }  // namespace manta::operator_
