@@ -336,13 +336,18 @@ TEST(RayServiceCase, RS_15_TheTimeoutCountsFromTheResumption) {
   EXPECT_THAT(world.clusters(), ElementsAre());
 }
 
-TEST(RayServiceCase, RS_17_ATimedOutServiceStaysSo) {
-  ServiceWorld world;
+// A service whose head never started.
+void time_out(ServiceWorld& world) {
   auto yaml = service_with("");
   yaml.replace(yaml.find("{name: s}"), 9,
                "{name: s, annotations: {ray.io/initializing-timeout: 60s}}");
   world.kubelet().hold({{"ray.io/node-type", "head"}});
   world.apply(yaml).run_until(has_condition("s", "Ready", "False InitializingTimeout"));
+}
+
+TEST(RayServiceCase, RS_17_ATimedOutServiceStaysSo) {
+  ServiceWorld world;
+  time_out(world);
   world.kubelet().release();
   world.set_image("mended").pass(5min).settle();
   EXPECT_EQ(world.condition("Ready"), "False InitializingTimeout");
@@ -350,11 +355,7 @@ TEST(RayServiceCase, RS_17_ATimedOutServiceStaysSo) {
 
 TEST(RayServiceCase, RS_17_AnInvalidEditRevivesNothing) {
   ServiceWorld world;
-  auto yaml = service_with("");
-  yaml.replace(yaml.find("{name: s}"), 9,
-               "{name: s, annotations: {ray.io/initializing-timeout: 60s}}");
-  world.kubelet().hold({{"ray.io/node-type", "head"}});
-  world.apply(yaml).run_until(has_condition("s", "Ready", "False InitializingTimeout"));
+  time_out(world);
   world.patch("RayService", "s", "{spec: {upgradeStrategy: {type: Sometimes}}}").pass(1min);
   EXPECT_EQ(world.condition("Ready"), "False InitializingTimeout");
   world.patch("RayService", "s", "{spec: {upgradeStrategy: null}}").pass(1min);
@@ -363,11 +364,7 @@ TEST(RayServiceCase, RS_17_AnInvalidEditRevivesNothing) {
 
 TEST(RayServiceCase, RS_17_WithTheGateAMendedSpecRevives) {
   ServiceWorld world({.feature_gates = "RayServiceRevive=true"});
-  auto yaml = service_with("");
-  yaml.replace(yaml.find("{name: s}"), 9,
-               "{name: s, annotations: {ray.io/initializing-timeout: 60s}}");
-  world.kubelet().hold({{"ray.io/node-type", "head"}});
-  world.apply(yaml).run_until(has_condition("s", "Ready", "False InitializingTimeout"));
+  time_out(world);
   world.pass(2min);
   EXPECT_EQ(world.condition("Ready"), "False InitializingTimeout") << "by itself it stays so";
   world.kubelet().release();
