@@ -315,6 +315,30 @@ spec: {containers: [{name: ray-head, image: ray}]}
   world.expect_rest();
 }
 
+TEST(RayClusterCase, RC_44_NorIsOneOfAnotherController) {
+  World world;
+  world.apply(kCluster).apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: shop}}");
+  world.run_until(cluster_is("c", "ready"));
+  world
+      .apply(fmt::format(R"(
+apiVersion: v1
+kind: Pod
+metadata:
+  name: theirs
+  labels: {{ray.io/cluster: c, ray.io/node-type: worker, ray.io/group: g}}
+  ownerReferences:
+  - {{apiVersion: v1, kind: ConfigMap, name: shop, uid: {}, controller: true}}
+spec: {{containers: [{{name: c, image: i}}]}}
+)",
+                         uid_of(world.get("ConfigMap", "shop"))))
+      .settle();
+  EXPECT_EQ(condition_of(world, "c", "ForeignPods"), "True PodsNotOwned");
+  world.patch("RayCluster", "c", "{spec: {suspend: true}}")
+      .run_until(cluster_is("c", "suspended"))
+      .settle();
+  EXPECT_TRUE(world.mirror().find("Pod", "theirs"));
+}
+
 // The operator does not see it at all.
 TEST(RayClusterCase, RC_44_APodWithTheClustersNameAloneDoesNotSleepWithIt) {
   World world;

@@ -322,6 +322,19 @@ TEST(ClusterPlan, OnlyABindingThatFailsAgainIsToldOf) {
   EXPECT_EQ(again.failed_event->reason, "FailedToCreateRoleBinding");
 }
 
+TEST(ClusterPlan, ARouteOfSomebodyElseIsToldAndLeftAlone) {
+  Settings openshift;
+  openshift.openshift_routes = true;
+  for (const bool taken : {false, true}) {
+    auto there = edited(seen(cluster(), running_pods()),
+                        [](auto& c) { c.spec.headGroupSpec.enableIngress = true; });
+    there.route_name_taken = taken;
+    const auto plan = plan_of(there, {}, openshift);
+    EXPECT_EQ(writes(plan), taken ? "" : "create routes (ingress)");
+    EXPECT_EQ(reasons(plan), taken ? "FailedToCreateRoute" : "");
+  }
+}
+
 TEST(ClusterPlan, SuspensionGoesThroughItsConditions) {
   auto wanted = cluster();
   wanted.spec.suspend = true;
